@@ -1,0 +1,3 @@
+"""Atelier: a desktop workbench for teams of LLM agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Headless commands over the engine's services."""

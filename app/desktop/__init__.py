@@ -1,0 +1,1 @@
+"""The Qt desktop: the only package that imports Qt."""

@@ -1,0 +1,34 @@
+"""What all domain models share: identifiers, time and strict pydantic settings."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+
+def new_id() -> str:
+    """A new identifier: 32 hexadecimal digits, ordered by time (48-bit milliseconds, then 80 random bits, as in UUID version 7)."""
+    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
+
+
+def utc_now() -> datetime:
+    """The current time in UTC; the default of the injectable clocks."""
+    return datetime.now(UTC)
+
+
+def _aware(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+Timestamp = Annotated[datetime, AfterValidator(_aware)]
+"""A UTC time; a naive value is taken as UTC."""
+
+
+class Model(BaseModel):
+    """Immutable value: unknown fields are refused, assignments fail, ``model_copy(update=…)`` makes a changed one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)

@@ -1,0 +1,329 @@
+"""The journal's events: a discriminated union on ``type``. A run is the fold of its events, nothing else.
+
+Every event has a retention class that says what compaction may do with the conversation entry it made: critical entries stay, compressible
+ones may be summarised, disposable ones may be cut first.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, TypeAdapter
+
+from app.domain.agent import AgentConfig
+from app.domain.base import Model, Timestamp, new_id, utc_now
+from app.domain.chat import ChatReply, ImagePart, Usage
+from app.domain.question import QuestionStatus, UserQuestion
+from app.domain.task import Task
+from app.domain.workflow import RunMode, RunStatus
+
+EVENT_SCHEMA = 1
+"""Version of the stored event JSON; every released version stays readable."""
+
+
+class Retention(StrEnum):
+    CRITICAL = "critical"
+    COMPRESSIBLE = "compressible"
+    DISPOSABLE = "disposable"
+
+
+class Dispatch(StrEnum):
+    """What a message does that arrives while the run works: wait its turn, stop the current step, stop the run, or only be read later."""
+
+    QUEUE = "queue"
+    INTERRUPT = "interrupt"
+    TERMINATE = "terminate"
+    SILENT = "silent"
+
+
+class LimitKind(StrEnum):
+    ITERATIONS = "iterations"
+    TOOL_CALLS = "tool_calls"
+    TOKENS = "tokens"
+    COST = "cost"
+    TIME = "time"
+
+
+class PauseReason(StrEnum):
+    USER = "user"
+    LIMIT = "limit"
+    LOOP = "loop"
+    STEP = "step"
+
+
+class CallStatus(StrEnum):
+    OK = "ok"
+    ERROR = "error"
+    INTERRUPTED = "interrupted"
+    """The program died during the call; the effect is unknown."""
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+
+
+class _Event(Model):
+    retention: ClassVar[Retention] = Retention.COMPRESSIBLE
+
+
+class RunStarted(_Event):
+    type: Literal["run_started"] = "run_started"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    agent_id: str = ""
+    agent: AgentConfig
+    mode: RunMode = RunMode.AUTO
+    previous_run_id: str | None = None
+    parent_run_id: str | None = None
+    correlation_id: str = ""
+    depth: int = 0
+    language: str = "en"
+    workspace: tuple[str, ...] = ()
+
+
+class UserMessage(_Event):
+    type: Literal["user_message"] = "user_message"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    message_id: str = Field(default_factory=new_id)
+    content: str
+    images: tuple[ImagePart, ...] = ()
+    strategy: Dispatch = Dispatch.QUEUE
+
+
+class ModelReplied(_Event):
+    """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate."""
+
+    type: Literal["model_replied"] = "model_replied"
+    message_id: str = Field(default_factory=new_id)
+    reply: ChatReply
+    provider: str = ""
+    dialect: str = "native"
+    usage: Usage = Usage()
+    context_tokens: int = 0
+    context_window: int = 0
+    duration_ms: int = 0
+    reasoning_ms: int = 0
+
+
+class ReplyInterrupted(_Event):
+    """A reply that was cut off by a stop, an interrupting message or a kill; it is shown, and not sent to the model again."""
+
+    type: Literal["reply_interrupted"] = "reply_interrupted"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    message_id: str = Field(default_factory=new_id)
+    content: str = ""
+    reasoning: str = ""
+    reason: str = "stopped"
+
+
+class ModelRetried(_Event):
+    type: Literal["model_retried"] = "model_retried"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    attempt: int
+    delay_s: float
+    reason: str
+
+
+class ToolCallStarted(_Event):
+    """The intent: committed before the tool runs.
+
+    ``tool`` is what runs, ``via`` the control tool that named it.
+    """
+
+    type: Literal["tool_call_started"] = "tool_call_started"
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = {}
+    via: str = ""
+    server: str = ""
+    section: str = ""
+    effect: str = "read"
+    risk: str = "low"
+    idempotent: bool = False
+
+
+class ToolCallFinished(_Event):
+    """The result, as JSON for the journal and as text for the model.
+
+    ``end`` ends the run (task_complete, task_abandon).
+    """
+
+    type: Literal["tool_call_finished"] = "tool_call_finished"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    call_id: str
+    tool: str
+    status: CallStatus = CallStatus.OK
+    result: Any = None
+    text: str = ""
+    error: str = ""
+    code: str = ""
+    duration_ms: int = 0
+    truncated: bool = False
+    end: Literal["completed", "abandoned"] | None = None
+    end_summary: str = ""
+
+
+class OutputShown(_Event):
+    """The ``output`` tool showed something to the user."""
+
+    type: Literal["output_shown"] = "output_shown"
+    message_id: str = Field(default_factory=new_id)
+    call_id: str
+    content: str
+    output_type: Literal["message", "report", "result", "progress"] = "message"
+
+
+class TaskChanged(_Event):
+    """A task was created, changed, completed or deleted, by a tool or by a person."""
+
+    type: Literal["task_changed"] = "task_changed"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    action: Literal["create", "update", "complete", "delete"]
+    task: Task
+
+
+class QuestionAsked(_Event):
+    type: Literal["question_asked"] = "question_asked"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    question: UserQuestion
+
+
+class QuestionAnswered(_Event):
+    """A person answered or skipped, or the time ran out; becomes the waiting call's result."""
+
+    type: Literal["question_answered"] = "question_answered"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    question_id: str
+    call_id: str
+    status: QuestionStatus
+    selected_options: tuple[str, ...] = ()
+    text_response: str = ""
+
+
+class Injected(_Event):
+    """Something the engine says to the model: a warning, "are you done?", a note about an interruption."""
+
+    type: Literal["injected"] = "injected"
+    reason: str
+    content: str
+
+
+class ContextCompacted(_Event):
+    """Older entries were cut or replaced so that the request fits.
+
+    Attributes:
+        method: ``cut_results`` (old tool output shortened), ``summary`` (by the model) or ``digest`` (without it).
+        dropped: sequence numbers of the entries that are no longer sent.
+        summary: what stands in their place.
+        covers_history: the summary also stands for all earlier runs.
+    """
+
+    type: Literal["context_compacted"] = "context_compacted"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    method: Literal["cut_results", "summary", "digest"]
+    dropped: tuple[int, ...] = ()
+    summary: str = ""
+    covers_history: bool = False
+    tokens_before: int = 0
+    tokens_after: int = 0
+    usage: Usage = Usage()
+
+
+class WindowLearned(_Event):
+    """The server said that its window is smaller than was thought; requests are built for ``context_window`` tokens from here on."""
+
+    type: Literal["window_learned"] = "window_learned"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    context_window: int
+
+
+class LimitReached(_Event):
+    type: Literal["limit_reached"] = "limit_reached"
+    limit: LimitKind
+    value: float
+    cap: float
+
+
+class LoopDetected(_Event):
+    """The same call with the same arguments gave the same result ``count`` times."""
+
+    type: Literal["loop_detected"] = "loop_detected"
+    tool: str
+    count: int
+    action: Literal["warn", "pause"]
+
+
+class RunPaused(_Event):
+    type: Literal["run_paused"] = "run_paused"
+    reason: PauseReason
+
+
+class RunResumed(_Event):
+    """The run goes on. ``raise_limits`` adds to the caps that stopped it (by ``LimitKind``); ``steps`` allows that many steps, None all."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+    raise_limits: dict[LimitKind, float] = {}
+    mode: RunMode | None = None
+    steps: int | None = None
+
+
+class RunFailed(_Event):
+    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it."""
+
+    type: Literal["run_failed"] = "run_failed"
+    code: str
+    message: str
+    recoverable: bool = True
+
+
+class RunFinished(_Event):
+    type: Literal["run_finished"] = "run_finished"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    status: RunStatus
+    summary: str = ""
+    result: str = ""
+    error: str = ""
+
+
+EventBody = Annotated[
+    RunStarted
+    | UserMessage
+    | ModelReplied
+    | ReplyInterrupted
+    | ModelRetried
+    | ToolCallStarted
+    | ToolCallFinished
+    | OutputShown
+    | TaskChanged
+    | QuestionAsked
+    | QuestionAnswered
+    | Injected
+    | ContextCompacted
+    | WindowLearned
+    | LimitReached
+    | LoopDetected
+    | RunPaused
+    | RunResumed
+    | RunFailed
+    | RunFinished,
+    Field(discriminator="type"),
+]
+
+
+class RunEvent(Model):
+    """An event with its envelope.
+
+    Attributes:
+        seq: number in the run, from 1 without gaps; 0 for an event that belongs to the workflow and to no run (``run_id`` empty).
+        stream_from: number of its first durable stream event in the workflow, 0 when it makes none.
+    """
+
+    id: str = Field(default_factory=new_id)
+    v: int = EVENT_SCHEMA
+    workflow_id: str
+    run_id: str = ""
+    seq: int = 0
+    stream_from: int = 0
+    time: Timestamp = Field(default_factory=utc_now)
+    body: EventBody
+
+
+event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody)

@@ -1,0 +1,58 @@
+"""Every limit in one place, used by validation, tool descriptions and screens. Source: the specification, "Limits"."""
+
+from typing import Final
+
+WORKFLOW_NAME: Final = 256
+MESSAGE: Final = 100_000
+AGENT_NAME: Final = 64
+SYSTEM_PROMPT: Final = 10_000
+TEMPERATURE: Final = (0.0, 2.0)
+MAX_TOKENS: Final = (256, 128_000)
+TOOL_ITERATIONS: Final = (1, 200)
+TOOL_ITERATIONS_DEFAULT: Final = 50
+
+MEMORY_CONTENT: Final = 50_000
+MEMORY_LIST_DEFAULT: Final = 10
+MEMORY_LIST_MAX: Final = 100
+MEMORY_TAGS: Final = 20
+MEMORY_TAG: Final = 64
+MEMORY_CONTEXT_DAYS: Final = 7
+
+TASK_NAME: Final = 128
+TASK_DESCRIPTION: Final = 1_000
+TASK_PRIORITY: Final = (1, 5)
+TASK_PRIORITY_DEFAULT: Final = 3
+TASK_LIST_MAX: Final = 100
+
+QUESTION: Final = 2_000
+QUESTION_OPTIONS: Final = 20
+QUESTION_OPTION_ID: Final = 64
+QUESTION_OPTION_LABEL: Final = 256
+QUESTION_CONTEXT: Final = 5_000
+QUESTION_TEXT_RESPONSE: Final = 10_000
+QUESTION_PENDING: Final = 50
+QUESTION_TIMEOUT_S: Final = 300
+
+REPORT: Final = 200_000
+REPORT_NAME: Final = 128
+CALCULATOR_EXPRESSION: Final = 1_000
+
+CHILDREN: Final = 15
+DEPTH: Final = 3
+
+RESULT_TO_MODEL: Final = 30_000
+"""Characters of one tool result that reach the model."""
+RESULT_STORED: Final = 1024 * 1024
+"""Bytes of one tool result that are stored."""
+
+LIST_DEFAULT: Final = 100
+LIST_MAX: Final = 1_000
+WORKFLOWS_RUNNING: Final = 3
+IMPORT_FILE: Final = 10 * 1024 * 1024
+"""Bytes of one imported file."""
+
+BREAKER_FAILURES: Final = 3
+BREAKER_COOLDOWN_S: Final = 60
+
+LOOP_WARN: Final = 3
+LOOP_PAUSE: Final = 5

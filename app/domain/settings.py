@@ -1,0 +1,36 @@
+"""Settings of the program, stored as rows of key and JSON value; this model names them, their defaults and their bounds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.domain import limits
+from app.domain.base import Model
+
+
+class EmbedderSettings(Model):
+    """Which embedder turns memories into vectors. ``kind`` ``none`` leaves full text alone."""
+
+    kind: Literal["builtin", "none", "ollama", "mistral", "openai", "sentence-transformers"] = "builtin"
+    provider: str = ""
+    model: str = ""
+    dimension: int | None = Field(default=None, ge=1, le=8192)
+
+
+class Settings(Model):
+    """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
+
+    language: Literal["system", "en", "fr"] = "system"
+    theme: Literal["system", "light", "dark"] = "system"
+    font_scale: int = Field(default=100, ge=80, le=200)
+    notifications: bool = True
+    first_start_done: bool = False
+    default_agent_id: str = ""
+    workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
+    embedder: EmbedderSettings = EmbedderSettings()
+    fsync: bool = True
+    """Wait for the disk at each commit; off survives a killed program but not a power cut."""
+    window: dict[str, str] = {}
+    """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""

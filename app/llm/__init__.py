@@ -1,0 +1,1 @@
+"""Models: providers, profiles, the tool dialects and the embedders."""

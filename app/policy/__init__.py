@@ -1,0 +1,1 @@
+"""Bounds: budgets, loop guard, circuit breaker."""

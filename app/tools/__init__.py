@@ -1,0 +1,1 @@
+"""Tools: the registry, the factory and every tool, one folder a section."""

@@ -1,0 +1,187 @@
+"""What a tool is, what it gets and what it gives back. A tool never imports the engine or the screen: its context brings all it needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from pydantic import BaseModel, TypeAdapter
+
+from app.domain.base import utc_now
+from app.domain.chat import ToolSpec
+from app.domain.question import QuestionSpec
+from app.domain.task import Task
+
+if TYPE_CHECKING:
+    from app.storage.repositories import MemoryRepository, ReportRepository, TaskRepository
+    from app.tools.memory.search import MemorySearch
+    from app.tools.registry import ToolRegistry
+
+
+class ToolCategory(StrEnum):
+    CONTROL = "control"
+    COMMON = "common"
+    AGENT = "agent"
+    WORKFLOW = "workflow"
+
+
+class Effect(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+    INTERACT = "interact"
+    SPAWN = "spawn"
+
+
+class Risk(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call gave.
+
+    Attributes:
+        data: the JSON object the model reads: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
+        end: the run ends with this status; ``end_summary`` says how.
+        output: text the user is shown, with its type (``message``, ``report``, ``result`` or ``progress``).
+    """
+
+    data: dict[str, Any]
+    end: Literal["completed", "abandoned"] | None = None
+    end_summary: str = ""
+    output: tuple[str, Literal["message", "report", "result", "progress"]] | None = None
+
+    @property
+    def success(self) -> bool:
+        return bool(self.data.get("success"))
+
+    @classmethod
+    def ok(cls, **data: Any) -> ToolResult:
+        return cls({"success": True, **data})
+
+    @classmethod
+    def failure(cls, error: str, code: str = "tool_error", **data: Any) -> ToolResult:
+        """A failed call; ``error`` is written for the model: what was wrong, what is allowed, what to do next."""
+        return cls({"success": False, "error": error, "code": code, **data})
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """The call's result is a person's answer: the run waits, durably, until it comes."""
+
+    question: QuestionSpec
+    timeout_s: float | None = None
+    """None takes the agent's setting; 0 waits for ever."""
+
+
+Outcome = ToolResult | AskUser
+
+
+class QuestionGate(Protocol):
+    """Says whether a question may be asked now."""
+
+    async def refusal(self, workflow_id: str) -> str | None:
+        """Why not (queue full, user unresponsive), in words for the model, or None when the question may be asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a call may know and use.
+
+    Attributes:
+        idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
+            after a kill finds what the first attempt made.
+        general_only: the agent switched its memory scope to general (``activate_general``); ``memory_workflow_id`` is the scope's workflow.
+        task_changed: tell the run that a task changed (journal, stream); ``progress(percent, text)`` shows progress that is not kept.
+    """
+
+    workflow_id: str
+    run_id: str
+    call_id: str
+    agent_id: str = ""
+    agent_name: str = ""
+    depth: int = 0
+    language: str = "en"
+    enabled_tools: tuple[str, ...] = ()
+    tasks: TaskRepository | None = None
+    memories: MemoryRepository | None = None
+    memory_search: MemorySearch | None = None
+    reports: ReportRepository | None = None
+    questions: QuestionGate | None = None
+    registry: ToolRegistry | None = None
+    memory_scope: dict[str, str | None] = field(default_factory=dict)
+    """Per run: ``{"workflow_id": id}`` after ``activate_workflow``, ``{"workflow_id": None}`` after ``activate_general``, empty before."""
+    task_changed: Callable[[Literal["create", "update", "complete", "delete"], Task], Awaitable[None]] | None = None
+    progress: Callable[[int, str], None] = lambda percent, text: None
+    now: Callable[[], datetime] = utc_now
+
+    @property
+    def idempotency_key(self) -> str:
+        return f"{self.run_id}:{self.call_id}"
+
+
+class Tool(ABC):
+    """A tool. Subclasses set the class attributes and implement ``run``.
+
+    Attributes:
+        input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
+        idempotent: running the same call again (same ``idempotency_key``) has no second effect.
+        awaits_external_response: the loop stops at the call until a result is injected.
+        examples: French and English requests with the call they should become, for the guided dialect.
+    """
+
+    name: ClassVar[str]
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = ""
+    effect: ClassVar[Effect] = Effect.READ
+    risk: ClassVar[Risk] = Risk.LOW
+    idempotent: ClassVar[bool] = False
+    timeout_s: ClassVar[float] = 60.0
+    awaits_external_response: ClassVar[bool] = False
+    input: ClassVar[Any]
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The text for the model, from the description template."""
+
+    @abstractmethod
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        """Do it. ``input`` is validated. Raise ``ToolError`` for anything the model should read; cancellation arrives as usual."""
+
+    def adapter(self) -> TypeAdapter[Any]:
+        """Validator of the arguments, built once a class."""
+        cached = type(self).__dict__.get("_adapter")
+        if cached is None:
+            cached = TypeAdapter(self.input)
+            type(self)._adapter = cached  # type: ignore[attr-defined]
+        return cached
+
+    def definition(self) -> ToolSpec:
+        """Name, description and JSON schema for the model."""
+        from app.tools.schema import parameters_of
+
+        return ToolSpec(name=self.name, description=self.description, parameters=parameters_of(self))
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        """The effect of this very call; tools with reading and writing operations refine it."""
+        return self.effect
+
+    def operation_idempotent(self, arguments: dict[str, Any]) -> bool:
+        """Whether this very call may be run again after a kill."""
+        return self.idempotent
+
+
+class Input(BaseModel):
+    """Base of tool inputs: unknown fields are refused by name."""
+
+    model_config = {"extra": "forbid", "populate_by_name": True, "str_strip_whitespace": False}
