@@ -69,6 +69,8 @@ class ChatRequest(Model):
         max_tokens: most tokens of the reply.
         response_schema: the reply must be JSON that fits this schema, where the server can hold it to that.
         grammar: GBNF, for llama.cpp servers alone.
+        raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
+            server alone.
         context_window: tokens the model can see; Ollama must be told (``num_ctx``).
     """
 
@@ -82,6 +84,7 @@ class ChatRequest(Model):
     enable_thinking: bool = True
     response_schema: dict[str, Any] | None = None
     grammar: str | None = None
+    raw_prompt: str | None = None
     context_window: int | None = None
 
 
