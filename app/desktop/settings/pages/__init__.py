@@ -1,0 +1,1 @@
+"""One settings page a file; each registers itself."""
