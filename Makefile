@@ -1,0 +1,93 @@
+# `make setup`, `make run` and `make test` need Python 3.11 or newer, make and a package registry; nothing else.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+OUT := out
+CATALOGUES := $(wildcard translations/*/LC_MESSAGES/atelier.po)
+COMPILED := $(CATALOGUES:.po=.mo)
+LINTED := app tests packaging hatch_build.py
+
+# The newest Python that starts and is 3.11 to 3.13; a newer one only when there is no other. `make setup PYTHON=…` decides otherwise.
+SUITABLE = import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+  "$$p" -c '$(SUITABLE)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+
+.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz e2e screenshots dist clean help
+
+help:
+	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
+	@echo "make run          open the desktop; in a terminal without a display, the chat"
+	@echo "make test         lint and the test suite        make unit     the test suite alone"
+	@echo "make lint         style, types, imports, catalogues"
+	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
+	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
+	@echo "make e2e          drive the real window          make screenshots"
+	@echo "make translations bring the catalogues up to date with the code"
+	@echo "make dist         wheel and source archive       make clean"
+
+setup: $(READY) catalogues
+
+$(READY): pyproject.toml constraints.txt packaging/bootstrap.py packaging/system_libraries.py
+	@test -n "$(PYTHON)" || { echo "Atelier needs Python 3.11 or newer, and none was found. Install it (Debian and Ubuntu: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	"$(PYTHON)" packaging/bootstrap.py $(VENV)
+	@touch $@
+
+catalogues: $(COMPILED)
+
+%.mo: %.po | $(READY)
+	$(BIN)/python packaging/catalogues.py compile $<
+
+run: setup
+	@$(BIN)/atelier $(ARGS)
+
+test: lint unit
+
+unit: setup
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python packaging/catalogues.py check
+
+format: setup
+	$(BIN)/ruff check --fix $(LINTED)
+	$(BIN)/ruff format $(LINTED)
+
+translations: setup
+	$(BIN)/python packaging/catalogues.py update
+
+# Each tests/bench/bench_*.py is a program: `python -m tests.bench.bench_x [--quick] [--json FILE]`.
+bench: setup
+	@mkdir -p $(OUT)/bench
+	@set -e; for file in tests/bench/bench_*.py; do \
+	  name=$$(basename "$$file" .py); echo "== $$name"; \
+	  QT_QPA_PLATFORM=offscreen $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
+	done
+
+chaos: setup
+	$(BIN)/python -m pytest tests/chaos --timeout 900 $(ARGS)
+
+fuzz: setup
+	@mkdir -p $(OUT)
+	$(BIN)/python -m tests.fuzz.fuzz_dialects --replies $(or $(REPLIES),100000) --json $(OUT)/fuzz.json
+
+e2e: setup
+	$(BIN)/python packaging/system_libraries.py --screen --install
+	xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e $(ARGS)
+
+screenshots: setup
+	$(BIN)/python packaging/system_libraries.py --screen --install
+	@mkdir -p $(OUT)/screenshots
+	ATELIER_SCREENSHOTS=$(OUT)/screenshots xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e -m screen $(ARGS)
+
+dist: setup
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+	@ls dist
+
+clean:
+	rm -rf build dist $(OUT) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(COMPILED) $(READY)
+	find app tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

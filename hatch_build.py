@@ -1,0 +1,31 @@
+"""Build hook: compiled catalogues and resources travel in the wheel, inside the package; a checkout uses them where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CatalogueHook(BuildHookInterface):
+    """Compiles ``translations/<language>/LC_MESSAGES/atelier.po`` and maps the data folders to where the program looks for them."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        included: dict[str, str] = {}
+        for source in sorted((root / "translations").glob("*/LC_MESSAGES/*.po")):
+            compiled = source.with_suffix(".mo")
+            with source.open("rb") as po, compiled.open("wb") as mo:
+                write_mo(mo, read_po(po))
+            included[str(compiled)] = f"app/_translations/{compiled.relative_to(root / 'translations').as_posix()}"
+        if version != "editable":
+            resources = root / "resources"
+            included |= {
+                str(path): f"app/_resources/{path.relative_to(resources).as_posix()}" for path in resources.rglob("*") if path.is_file()
+            }
+            build_data["force_include"].update(included)
