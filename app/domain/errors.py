@@ -99,8 +99,10 @@ class ContextOverflowError(ProviderError):
 
     code = "context_overflow"
 
-    def __init__(self, template: str, *, n_ctx: int | None = None, n_prompt: int | None = None, **params: object) -> None:
-        super().__init__(template, **params)
+    def __init__(
+        self, template: str, *, n_ctx: int | None = None, n_prompt: int | None = None, status: int | None = None, **params: object
+    ) -> None:
+        super().__init__(template, code=None, status=status, retry_after_s=None, recoverable=None, **params)
         self.n_ctx = n_ctx
         self.n_prompt = n_prompt
 

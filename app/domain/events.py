@@ -249,6 +249,7 @@ class LoopDetected(_Event):
     tool: str
     count: int
     action: Literal["warn", "pause"]
+    digest: str = ""
 
 
 class RunPaused(_Event):

@@ -1,0 +1,354 @@
+"""The pure reducer: ``reduce(state, event) -> state``.
+
+One small function an event type. Nothing here reads a clock or does I/O: the same events always give the same state, which is what makes
+resuming after a kill, replaying, forking and testing possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from app.domain.events import (
+    CallStatus,
+    ContextCompacted,
+    Dispatch,
+    EventBody,
+    Injected,
+    LimitReached,
+    LoopDetected,
+    ModelReplied,
+    ModelRetried,
+    OutputShown,
+    PauseReason,
+    QuestionAnswered,
+    QuestionAsked,
+    ReplyInterrupted,
+    Retention,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    TaskChanged,
+    ToolCallFinished,
+    ToolCallStarted,
+    UserMessage,
+    WindowLearned,
+)
+from app.domain.workflow import RunStatus
+from app.engine.run.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark
+from app.policy import loop_guard
+
+CUT_TO = 400
+"""Characters kept of a tool result that is cut to make room."""
+
+FINISH_NOW = "finish_now"
+"""Reason of the note that asks for a last answer without tools."""
+ARE_YOU_DONE = "are_you_done"
+"""Reason of the note that asks about open tasks."""
+
+B = TypeVar("B", bound=EventBody)
+_handlers: dict[str, Callable[[RunState, Any, RunEvent], RunState]] = {}
+
+
+def fold(events: Iterable[RunEvent], history: tuple[Entry, ...] = (), state: RunState | None = None) -> RunState | None:
+    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
+    for event in events:
+        state = reduce(state, event, history)
+    return state
+
+
+def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] = ()) -> RunState:
+    """The state after one more event.
+
+    Raises:
+        ValueError: the event does not follow the state (a gap in the numbers, or a run that does not begin with its start).
+    """
+    body = event.body
+    if state is None:
+        if not isinstance(body, RunStarted) or event.seq != 1:
+            raise ValueError(f"run {event.run_id} does not begin with run_started")
+        return _started(event, body, history)
+    if event.seq != state.last_seq + 1:
+        raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
+    elapsed = state.elapsed_ms
+    # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
+    if state.status is RunStatus.PROCESSING and state.last_time is not None and not isinstance(body, RunResumed):
+        elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
+    state = replace(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
+    handler = _handlers.get(body.type)
+    return handler(state, body, event) if handler else state
+
+
+def _on(kind: type[B]) -> Callable[[Callable[[RunState, B, RunEvent], RunState]], Callable[[RunState, B, RunEvent], RunState]]:
+    def register(function: Callable[[RunState, B, RunEvent], RunState]) -> Callable[[RunState, B, RunEvent], RunState]:
+        _handlers[kind.model_fields["type"].default] = function
+        return function
+
+    return register
+
+
+def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> RunState:
+    return RunState(
+        run_id=event.run_id,
+        workflow_id=event.workflow_id,
+        agent=body.agent,
+        agent_id=body.agent_id,
+        mode=body.mode,
+        language=body.language,
+        previous_run_id=body.previous_run_id,
+        parent_run_id=body.parent_run_id,
+        correlation_id=body.correlation_id or event.run_id,
+        depth=body.depth,
+        started_at=event.time,
+        last_seq=event.seq,
+        last_time=event.time,
+        history=history,
+        steps=0 if body.mode == "stepping" else None,
+    )
+
+
+def _user_entry(seq: int, body: UserMessage) -> Entry:
+    return Entry(seq=seq, kind=EntryKind.USER, text=body.content, images=body.images, retention=Retention.CRITICAL)
+
+
+@_on(UserMessage)
+def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunState:
+    busy = state.needs_model or bool(state.open_calls)
+    if body.strategy is Dispatch.SILENT:
+        return _flush_silent(replace(state, silent=(*state.silent, body)), event.seq)
+    if busy and body.strategy is Dispatch.QUEUE:
+        return replace(state, queued=(*state.queued, body))
+    # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
+    return replace(
+        state,
+        entries=(*state.entries, _user_entry(event.seq, body)),
+        needs_model=True,
+        iterations=0,
+        ending=None,
+        asked_done=False,
+    )
+
+
+def _flush_silent(state: RunState, seq: int) -> RunState:
+    if not state.silent or state.open_calls:
+        return state
+    added = tuple(_user_entry(seq, message) for message in state.silent)
+    return replace(state, entries=state.entries + added, silent=())
+
+
+@_on(ModelReplied)
+def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunState:
+    reply = body.reply
+    entry = Entry(seq=event.seq, kind=EntryKind.REPLY, text=reply.content, reasoning=reply.reasoning, calls=reply.tool_calls)
+    steps = None if state.steps is None else max(0, state.steps - 1)
+    state = replace(
+        state,
+        entries=(*state.entries, entry),
+        calls=tuple(CallState(call=call) for call in reply.tool_calls),
+        needs_model=False,
+        iterations=state.iterations + 1,
+        usage=state.usage + body.usage,
+        context_tokens=body.context_tokens,
+        window=body.context_window or state.window,
+        dialect=body.dialect,
+        overflows=0,
+        steps=steps,
+        message_id=body.message_id,
+        final_only=False,
+    )
+    if reply.tool_calls:
+        return state
+    return _take_queued(_flush_silent(state, event.seq), event.seq)
+
+
+def _take_queued(state: RunState, seq: int) -> RunState:
+    """The turn is answered: the oldest message that waited its turn becomes the next one."""
+    if not state.queued:
+        return state
+    first, *rest = state.queued
+    return replace(
+        state,
+        entries=(*state.entries, _user_entry(seq, first)),
+        queued=tuple(rest),
+        needs_model=True,
+        iterations=0,
+        asked_done=False,
+    )
+
+
+@_on(ReplyInterrupted)
+def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent) -> RunState:
+    return state
+
+
+@_on(ModelRetried)
+def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
+    return state
+
+
+def _with_call(state: RunState, changed: CallState) -> RunState:
+    return replace(state, calls=tuple(changed if call.call.id == changed.call.id else call for call in state.calls))
+
+
+@_on(ToolCallStarted)
+def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    if call is None:
+        return state
+    started = replace(call, status="started", intent=body, started_at=event.time)
+    steps = None if state.steps is None else max(0, state.steps - 1)
+    return _with_call(replace(state, tool_calls=state.tool_calls + 1, steps=steps), started)
+
+
+@_on(ToolCallFinished)
+def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    if call is None or call.status == "done":
+        return state
+    entry = Entry(
+        seq=event.seq,
+        kind=EntryKind.RESULT,
+        text=body.text,
+        call_id=body.call_id,
+        tool=call.call.name,
+        success=body.status is CallStatus.OK,
+        retention=Retention.DISPOSABLE,
+    )
+    state = _with_call(replace(state, entries=(*state.entries, entry)), replace(call, status="done"))
+    if body.status in (CallStatus.OK, CallStatus.ERROR):
+        digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
+        state = replace(state, recent=loop_guard.remember(state.recent, digest))
+    if body.end is not None:
+        status = RunStatus.COMPLETED if body.end == "completed" else RunStatus.ABANDONED
+        result = body.result.get("result") if isinstance(body.result, dict) else None
+        state = replace(state, ending=Ending(status=status, summary=body.end_summary, result=str(result or "")))
+    if not state.open_calls:
+        state = _flush_silent(replace(state, needs_model=state.ending is None), event.seq)
+    return state
+
+
+@_on(OutputShown)
+def _output_shown(state: RunState, body: OutputShown, event: RunEvent) -> RunState:
+    return state
+
+
+@_on(TaskChanged)
+def _task_changed(state: RunState, body: TaskChanged, event: RunEvent) -> RunState:
+    marks = [mark for mark in state.tasks if mark.id != body.task.id]
+    own = body.task.run_id == state.run_id
+    if own and body.action != "delete":
+        marks.append(TaskMark(id=body.task.id, name=body.task.name, status=body.task.status))
+    return replace(state, tasks=tuple(marks))
+
+
+@_on(QuestionAsked)
+def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> RunState:
+    state = replace(state, questions=(*state.questions, body.question))
+    call = state.call(body.question.call_id)
+    if call is not None:
+        state = _with_call(state, replace(call, status="waiting"))
+    return replace(state, status=RunStatus.AWAITING_USER)
+
+
+@_on(QuestionAnswered)
+def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent) -> RunState:
+    left = tuple(question for question in state.questions if question.id != body.question_id)
+    status = RunStatus.AWAITING_USER if left else RunStatus.PROCESSING
+    if state.status.final or state.status is RunStatus.PAUSED:
+        status = state.status
+    return replace(state, questions=left, status=status)
+
+
+@_on(Injected)
+def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
+    entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content)
+    return replace(
+        state,
+        entries=(*state.entries, entry),
+        needs_model=True,
+        asked_done=state.asked_done or body.reason == ARE_YOU_DONE,
+        final_only=state.final_only or body.reason == FINISH_NOW,
+    )
+
+
+def shortened(text: str) -> str:
+    """The beginning and end of a long tool result, with how much is missing between."""
+    if len(text) <= CUT_TO + 80:
+        return text
+    half = CUT_TO // 2
+    return f"{text[:half]}\n[… {len(text) - CUT_TO} characters were cut to save room; call the tool again to read them …]\n{text[-half:]}"
+
+
+@_on(ContextCompacted)
+def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
+    dropped = frozenset(body.dropped)
+    state = replace(state, usage=state.usage + body.usage)
+    if body.method == "cut_results":
+
+        def cut(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+            return tuple(replace(e, text=shortened(e.text), images=(), cut=True) if e.seq in dropped else e for e in entries)
+
+        return replace(state, history=cut(state.history), entries=cut(state.entries))
+    summary = Entry(seq=event.seq, kind=EntryKind.SUMMARY, text=body.summary, retention=Retention.CRITICAL)
+    return replace(
+        state,
+        history=(summary, *(e for e in state.history if e.seq not in dropped)),
+        entries=tuple(e for e in state.entries if e.seq not in dropped),
+    )
+
+
+@_on(WindowLearned)
+def _window_learned(state: RunState, body: WindowLearned, event: RunEvent) -> RunState:
+    return replace(state, window=body.context_window, overflows=state.overflows + 1)
+
+
+@_on(LimitReached)
+def _limit_reached(state: RunState, body: LimitReached, event: RunEvent) -> RunState:
+    return replace(state, limit=body)
+
+
+@_on(LoopDetected)
+def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunState:
+    return replace(state, loop_warned=state.loop_warned | {body.digest}, loop_checked=len(state.entries))
+
+
+@_on(RunPaused)
+def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
+    return replace(state, pause=body.reason, status=RunStatus.PAUSED)
+
+
+@_on(RunResumed)
+def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState:
+    raised = state.raised_limits
+    for kind, amount in body.raise_limits.items():
+        raised[kind] = raised.get(kind, 0) + amount
+    recent = () if state.pause is PauseReason.LOOP else state.recent
+    mode = body.mode or state.mode
+    return replace(
+        state,
+        raised=tuple(sorted(raised.items())),
+        pause=None,
+        limit=None,
+        failed=False,
+        error="",
+        recent=recent,
+        mode=mode,
+        steps=body.steps if mode == "stepping" else None,
+        status=RunStatus.AWAITING_USER if state.questions else RunStatus.PROCESSING,
+    )
+
+
+@_on(RunFailed)
+def _run_failed(state: RunState, body: RunFailed, event: RunEvent) -> RunState:
+    return replace(state, status=RunStatus.ERROR, failed=True, error=body.message)
+
+
+@_on(RunFinished)
+def _run_finished(state: RunState, body: RunFinished, event: RunEvent) -> RunState:
+    return replace(
+        state, status=body.status, ending=None, needs_model=False, pause=None, summary=body.summary, result=body.result, error=body.error
+    )
