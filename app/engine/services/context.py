@@ -1,0 +1,63 @@
+"""What a service gets: the parts of the open engine it may use, and nothing of how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app.domain.clock import Clock
+from app.domain.events import EventBody
+from app.domain.question import QuestionStatus
+from app.domain.stream import StreamEvent
+from app.domain.workflow import Run, Workflow
+
+if TYPE_CHECKING:
+    from app.llm.base import Embedder
+    from app.llm.secrets import KeyVault
+    from app.storage.datadir import DataDir
+    from app.storage.repositories import Repositories
+    from app.tools.memory.search import MemorySearch
+    from app.tools.registry import ToolRegistry
+
+
+class Bus(Protocol):
+    """Announcements: stream events of runs, and "this thing changed" for lists and panes."""
+
+    def subscribe(self, callback: Callable[[StreamEvent], None], workflow_id: str | None = None) -> Callable[[], None]: ...
+
+    def changed(self, topic: str, id: str) -> None: ...
+
+
+class Journal(Protocol):
+    """The durable record of what a person did to a workflow outside of any run."""
+
+    async def append_workflow_event(self, workflow_id: str, body: EventBody) -> Any: ...
+
+
+class RunControl(Protocol):
+    """The part of the run manager that services need."""
+
+    def active(self, workflow_id: str) -> str | None: ...
+
+    async def cancel(self, run_id: str) -> Any: ...
+
+    async def wait(self, run_id: str) -> Run: ...
+
+    async def fork(self, workflow_id: str, at: int) -> Workflow: ...
+
+    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...], text: str) -> Any: ...
+
+
+class ServiceContext(Protocol):
+    """The open engine as a service sees it. ``embedder`` and ``memory_search`` change when the embedder is switched in settings."""
+
+    repos: Repositories
+    bus: Bus
+    registry: ToolRegistry
+    vault: KeyVault
+    datadir: DataDir
+    clock: Clock
+    journal: Journal
+    runs: RunControl
+    embedder: Embedder | None
+    memory_search: MemorySearch

@@ -1,0 +1,38 @@
+"""Settings: reading, changing with checks, and putting the change into force at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.settings import Settings
+from app.engine.services import checks
+from app.engine.services.context import ServiceContext
+from app.i18n import _, set_language
+
+
+class SettingsService:
+    """Settings of the program; each change is announced as ``settings`` with the field's name."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def get(self) -> Settings:
+        return await self._context.repos.settings.load()
+
+    async def update(self, **fields: Any) -> Settings:
+        """Change some settings, store them and apply them: the language is switched at once, the others by whoever listens.
+
+        Raises:
+            UsageError: an unknown setting or a value out of bounds; the error names both.
+        """
+        old = await self.get()
+        new = checks.changed(old, _("settings"), **fields)
+        if new == old:
+            return old
+        await self._context.repos.settings.save(new)
+        if new.language != old.language:
+            set_language(new.language)
+        for name in fields:
+            if getattr(new, name) != getattr(old, name):
+                self._context.bus.changed("settings", name)
+        return new

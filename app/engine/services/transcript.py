@@ -1,0 +1,158 @@
+"""The conversation as it is shown: messages of the branch in view with their tool calls and questions, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.question import UserQuestion
+from app.domain.workflow import Message, Run, ToolExecution, Workflow
+from app.engine.services.checks import page
+from app.engine.services.context import ServiceContext
+
+QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One turn and the turns beside it: ``runs`` are all versions, oldest first, ``index`` (from 0) the one in view."""
+
+    index: int
+    runs: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """One message, the calls it made in order, the question one of them asked, and the versions of its turn (None when there is one)."""
+
+    message: Message
+    calls: tuple[ToolExecution, ...] = ()
+    question: UserQuestion | None = None
+    branch: Branch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The root runs of a workflow, seen from its head.
+
+    Attributes:
+        chain: ids of the turns in view, oldest first.
+        complete: every run of the workflow is in the chain, so a page needs no filter.
+        branches: by run id, for the turns in view that have versions beside them.
+    """
+
+    chain: tuple[str, ...]
+    complete: bool
+    branches: dict[str, Branch]
+
+
+def lineage(runs: Sequence[Run], head: str | None) -> Lineage:
+    """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch."""
+    roots = {run.id: run for run in runs if run.parent_run_id is None}
+    chain: list[str] = []
+    at = head
+    while at is not None and at in roots and at not in chain:
+        chain.append(at)
+        at = roots[at].previous_run_id
+    chain.reverse()
+    versions: dict[str | None, list[str]] = {}
+    for run in roots.values():
+        versions.setdefault(run.previous_run_id, []).append(run.id)
+    branches: dict[str, Branch] = {}
+    for run_id in chain:
+        beside = sorted(versions[roots[run_id].previous_run_id], key=lambda each: (roots[each].created_at, each))
+        if len(beside) > 1:
+            branches[run_id] = Branch(beside.index(run_id), tuple(beside))
+    return Lineage(tuple(chain), len(chain) == len(runs), branches)
+
+
+def newest_under(runs: Sequence[Run], run_id: str) -> str:
+    """The last turn of the branch that goes through ``run_id``: at each fork the version made last."""
+    after: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.parent_run_id is None and run.previous_run_id is not None:
+            after.setdefault(run.previous_run_id, []).append(run)
+    at = run_id
+    seen = {at}
+    while following := [run for run in after.get(at, []) if run.id not in seen]:
+        at = max(following, key=lambda run: (run.created_at, run.id)).id
+        seen.add(at)
+    return at
+
+
+class TranscriptReader:
+    """Builds pages of a transcript.
+
+    A turn's predecessors never change, so the lineage is kept for each workflow's head, and extended when the head moved on by one turn.
+    """
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._lineages: dict[str, tuple[str | None, Lineage]] = {}
+
+    async def lineage(self, workflow: Workflow) -> Lineage:
+        """The branch in view of ``workflow``."""
+        head = workflow.head_run_id
+        known = self._lineages.get(workflow.id)
+        if known is not None and known[0] == head:
+            return known[1]
+        found = await self._extended(known, head) if known is not None and head is not None else None
+        if found is None:
+            found = lineage(await self._context.repos.runs.list(workflow.id), head)
+        self._lineages[workflow.id] = (head, found)
+        return found
+
+    async def _extended(self, known: tuple[str | None, Lineage], head: str) -> Lineage | None:
+        """The known lineage with one turn more, or None when the head moved otherwise or versions make it unsafe to guess."""
+        old_head, old = known
+        if old_head is None or not old.complete:
+            return None
+        run = await self._context.repos.runs.get(head)
+        if run.previous_run_id != old_head:
+            return None
+        return Lineage((*old.chain, head), True, old.branches)
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop what is kept of a workflow whose runs were changed from outside (deleted, imported, branch chosen)."""
+        self._lineages.pop(workflow_id, None)
+
+    async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+        """The ``limit`` messages before stream number ``before`` (None: the newest), oldest first, with what belongs to them."""
+        page(limit)
+        shown = await self.lineage(workflow)
+        repos = self._context.repos
+        messages = await repos.messages.page(
+            workflow.id, before=before, limit=limit, run_ids=None if shown.complete else [*shown.chain, ""]
+        )
+        calling = [message for message in messages if message.call_ids]
+        calls = await self._calls(calling)
+        questions: dict[tuple[str, str], UserQuestion] = {}
+        if any(call.tool in QUESTION_TOOLS for call in calls.values()):
+            questions = {(asked.run_id, asked.call_id): asked for asked in await repos.questions.list(workflow.id)}
+        return [self._entry(message, calls, questions, shown) for message in messages]
+
+    async def _calls(self, messages: list[Message]) -> dict[tuple[str, str], ToolExecution]:
+        if not messages:
+            return {}
+        run_ids = list(dict.fromkeys(message.run_id for message in messages))
+        return {(call.run_id, call.call_id): call for call in await self._context.repos.executions.for_runs(run_ids)}
+
+    @staticmethod
+    def _entry(
+        message: Message,
+        calls: dict[tuple[str, str], ToolExecution],
+        questions: dict[tuple[str, str], UserQuestion],
+        shown: Lineage,
+    ) -> TranscriptEntry:
+        keys = [(message.run_id, call_id) for call_id in message.call_ids]
+        asked = next((questions[key] for key in keys if key in questions), None)
+        return TranscriptEntry(
+            message=message,
+            calls=tuple(calls[key] for key in keys if key in calls),
+            question=asked,
+            branch=shown.branches.get(message.run_id),
+        )

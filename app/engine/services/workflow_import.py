@@ -1,0 +1,160 @@
+"""Bringing an exported workflow back: the same, in place of the one that is there, or as a copy with identifiers of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.domain.base import new_id
+from app.domain.errors import UsageError
+from app.domain.events import PauseReason, RunEvent, RunPaused
+from app.domain.workflow import Run, RunStatus, WorkflowStatus
+from app.engine.services.checks import explain
+from app.engine.services.context import ServiceContext
+from app.engine.services.workflow_file import WorkflowFile
+from app.i18n import N_
+
+
+class OnConflict(StrEnum):
+    """What an import does with something that is there already: leave it, replace it, or bring the new one under another name."""
+
+    SKIP = "skip"
+    OVERWRITE = "overwrite"
+    RENAME = "rename"
+
+    @classmethod
+    def parse(cls, value: str) -> OnConflict:
+        try:
+            return cls(value)
+        except ValueError:
+            raise UsageError(
+                N_("Unknown conflict rule {value}; allowed: {allowed}."), value=value, allowed=", ".join(each.value for each in cls)
+            ) from None
+
+
+_WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
+
+
+def with_new_ids(file: WorkflowFile) -> WorkflowFile:
+    """A copy whose workflow, runs, events, messages, tasks, questions, memories and reports have new identifiers everywhere they occur,
+    also inside tool results that name them."""
+    rows: list[Any] = [file.workflow, *file.runs, *file.events, *file.messages, *file.tasks, *file.questions, *file.memories]
+    rows += [each.report for each in file.reports]
+    fresh = {row.id: new_id() for row in rows}
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, str):
+            return _WORD.sub(lambda match: fresh.get(match[0], match[0]), value)
+        if isinstance(value, list):
+            return [renamed(each) for each in value]
+        if isinstance(value, dict):
+            return {key: renamed(each) for key, each in value.items()}
+        return value
+
+    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"))))
+
+
+def check(file: WorkflowFile) -> None:
+    """Refuse a file whose parts do not belong together: rows of another workflow, events of unknown runs, gaps in a journal."""
+    workflow_id = file.workflow.id
+    runs = {run.id for run in file.runs}
+    foreign = [row for row in (*file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions)
+               if row.workflow_id != workflow_id]  # fmt: skip
+    foreign += [each.report for each in file.reports if each.report.workflow_id != workflow_id]
+    if foreign:
+        raise _damaged(f"{type(foreign[0]).__name__} {foreign[0].id} belongs to another workflow")
+    numbers: dict[str, int] = {}
+    for event in file.events:
+        if not event.run_id:
+            continue
+        if event.run_id not in runs:
+            raise _damaged(f"event {event.id} names the unknown run {event.run_id}")
+        expected = numbers.get(event.run_id, 0) + 1
+        if event.seq != expected:
+            raise _damaged(f"run {event.run_id} has event {event.seq} where {expected} is expected")
+        numbers[event.run_id] = event.seq
+    for run in file.runs:
+        if numbers.get(run.id, 0) != run.last_seq:
+            raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _damaged(problem: str) -> UsageError:
+    return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
+
+
+def parse(text: str | bytes) -> WorkflowFile:
+    """The file's content; every problem is one clear error."""
+    try:
+        return WorkflowFile.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(explain(error))) from None
+
+
+def _first(problems: str) -> str:
+    parts = problems.split("; ")
+    return problems if len(parts) <= 3 else "; ".join(parts[:3]) + f"; … ({len(parts)})"
+
+
+class WorkflowWriter:
+    """Writes a checked file into the database. A failure part of the way leaves nothing behind."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def write(self, file: WorkflowFile) -> None:
+        """Store everything; the workflow's row comes first because all others link to it."""
+        repos = self._context.repos
+        rest = file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None})
+        await repos.workflows.create(rest)
+        try:
+            await self._rows(file)
+        except BaseException:
+            await repos.workflows.purge(file.workflow.id)
+            raise
+
+    async def _rows(self, file: WorkflowFile) -> None:
+        from app.storage.commit import Commit
+
+        repos = self._context.repos
+        for run in file.runs:
+            events = tuple(event for event in file.events if event.run_id == run.id)
+            run, events = _paused(run, events)
+            await repos.journal.commit(
+                Commit(
+                    events=events,
+                    run=run,
+                    messages=tuple(message for message in file.messages if message.run_id == run.id),
+                    executions=tuple(call for call in file.executions if call.run_id == run.id),
+                    questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
+                )
+            )
+        loose = tuple(event for event in file.events if not event.run_id)
+        if loose:
+            await repos.journal.commit(Commit(events=loose))
+        for task in file.tasks:
+            await repos.tasks.save(task)
+        for memory in file.memories:
+            await repos.memories.save(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}), None)
+        for each in file.reports:
+            await repos.reports.save(each.report, each.text)
+
+
+def _paused(run: Run, events: tuple[RunEvent, ...]) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run that worked when it was exported comes back paused, so that opening the file does not start a model."""
+    if run.status is not RunStatus.PROCESSING or not events:
+        return run, events
+    pause = RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, body=RunPaused(reason=PauseReason.USER))
+    return run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq}), (*events, pause)
+
+
+def _at_rest(file: WorkflowFile) -> WorkflowStatus:
+    if any(run.status is RunStatus.AWAITING_USER for run in file.runs):
+        return WorkflowStatus.WAITING
+    if any(not run.status.final for run in file.runs):
+        return WorkflowStatus.PAUSED
+    status = file.workflow.status
+    return WorkflowStatus.IDLE if status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED) else status
