@@ -1,0 +1,275 @@
+"""Between two threads: the window's coroutines call the engine, the engine's events reach the window.
+
+Calls go over ``asyncio.run_coroutine_threadsafe``; events come back through one deque and one pending wake-up signal, are drained at
+30 Hz and joined: a thousand tokens become thirty events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+if TYPE_CHECKING:
+    from app.domain.stream import StreamEvent
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+DRAIN_MS = 33
+"""Milliseconds between two drains while events come: 30 Hz."""
+
+Opener = Callable[[Path | None], Any]
+"""Gives the asynchronous context manager that opens the engine."""
+
+
+def open_engine(data_dir: Path | None) -> Any:
+    """The real engine; imported on the engine's thread so that the window is painted first."""
+    from app.engine.atelier import Atelier
+
+    return Atelier.open(data_dir)
+
+
+class EngineThread(threading.Thread):
+    """A thread with a plain asyncio loop on which the engine is opened, lives and is closed.
+
+    Attributes:
+        loop: the engine's event loop, once ``started`` is set.
+        engine: the open engine, None before it is open and after it is closed.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | None,
+        *,
+        opened: Callable[[Any], object],
+        failed: Callable[[BaseException], object],
+        closed: Callable[[], object],
+        opener: Opener = open_engine,
+    ) -> None:
+        super().__init__(name="atelier-engine", daemon=True)
+        self.data_dir = data_dir
+        self.loop = asyncio.new_event_loop()
+        self.engine: Any = None
+        self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
+        self._stop = asyncio.Event()
+
+    def run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._live())
+        finally:
+            pending = asyncio.all_tasks(self.loop)
+            for task in pending:
+                task.cancel()
+            if pending:
+                self.loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()
+            self._closed()
+
+    def stop(self) -> None:
+        """Ask the engine to close; from any thread. The thread ends when it has."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._stop.set)
+
+    async def _live(self) -> None:
+        try:
+            async with self._opener(self.data_dir) as engine:
+                self.engine = engine
+                self._opened(engine)
+                await self._stop.wait()
+                self.engine = None
+        except Exception as error:  # whatever keeps the engine from opening is shown to the person
+            log.exception("engine failed")
+            self.engine = None
+            self._failed(error)
+
+
+class Bridge(QObject):
+    """What widgets hold of the engine.
+
+    Signals:
+        stream_event: a ``StreamEvent``, in order, neighbouring tokens of one run joined.
+        changed: topic and id of a thing that changed.
+        engine_opened: the engine answers calls from now on.
+        engine_failed: the exception that kept it from opening, or ended it.
+        engine_closed: it is closed; the program may end.
+        failed: an exception no widget handled; shown as a toast.
+    """
+
+    stream_event = Signal(object)
+    changed = Signal(str, str)
+    engine_opened = Signal()
+    engine_failed = Signal(object)
+    engine_closed = Signal()
+    failed = Signal(object)
+    _woken = Signal()
+    _opened = Signal()
+    _broken = Signal(object)
+    _ended = Signal()
+
+    def __init__(self, data_dir: Path | None = None, *, opener: Opener = open_engine, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._data_dir, self._opener = data_dir, opener
+        self._thread: EngineThread | None = None
+        self._queue: deque[tuple[str, Any]] = deque()
+        self._pending = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._opening: asyncio.Future[None] | None = None
+        self._drainer = QTimer(self)
+        self._drainer.setSingleShot(True)
+        self._drainer.timeout.connect(self._drain)
+        self._woken.connect(self._on_woken)
+        self._opened.connect(self._on_opened)
+        self._broken.connect(self.engine_failed)
+        self._ended.connect(self.engine_closed)
+        self.ready = False
+
+    # -- life -----------------------------------------------------------------------------------------------------------------
+    def start_engine(self) -> None:
+        """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
+        self._thread = EngineThread(
+            self._data_dir,
+            opened=self._attach,
+            failed=self._broken.emit,
+            closed=self._ended.emit,
+            opener=self._opener,
+        )
+        self._thread.start()
+
+    def stop_engine(self) -> None:
+        """Close the engine; ``engine_closed`` follows."""
+        self.ready = False
+        for task in list(self._tasks):
+            task.cancel()
+        if self._thread is None or not self._thread.is_alive():
+            self._ended.emit()
+        else:
+            self._thread.stop()
+
+    def wait_closed(self, timeout_s: float) -> bool:
+        """Block until the engine's thread ended; for the very end of the program."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+            return not self._thread.is_alive()
+        return True
+
+    @property
+    def data_dir(self) -> Path | None:
+        return self._data_dir
+
+    # -- calls ----------------------------------------------------------------------------------------------------------------
+    async def call(self, function: Callable[[Any], Awaitable[T] | T]) -> T:
+        """Run ``function(atelier)`` on the engine's loop and await its result here. Cancelling this cancels that.
+
+        Raises:
+            RuntimeError: the engine is not open.
+            AtelierError: whatever the engine raised.
+        """
+        thread = self._thread
+        if thread is None or thread.engine is None:
+            raise RuntimeError("the engine is not open")
+        engine = thread.engine
+
+        async def run() -> T:
+            result = function(engine)
+            if asyncio.iscoroutine(result) or isinstance(result, Awaitable):
+                return await result
+            return result
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), thread.loop))
+
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run a coroutine of the window from a slot; an exception it lets out is sent to ``failed``."""
+        task = asyncio.get_event_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+        return task
+
+    def do(self, function: Callable[[Any], Awaitable[Any] | Any]) -> asyncio.Task[Any]:
+        """``start(call(function))``: fire a call whose result is not needed."""
+        return self.start(self.call(function))
+
+    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("window task failed", exc_info=error)
+            with contextlib.suppress(RuntimeError):  # the window is gone already
+                self.failed.emit(error)
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _attach(self, engine: Any) -> None:
+        """On the engine's thread: subscribe before anybody can miss an event."""
+        engine.bus.subscribe(lambda event: self.post("event", event))
+        engine.bus.on_changed(lambda topic, key: self.post("changed", (topic, key)))
+        self._opened.emit()
+
+    def _on_opened(self) -> None:
+        self.ready = True
+        self.engine_opened.emit()
+
+    def post(self, kind: str, payload: Any) -> None:
+        """From the engine's thread: queue one event or change and wake the window if nobody did."""
+        self._queue.append((kind, payload))
+        if not self._pending:
+            self._pending = True
+            self._woken.emit()
+
+    def _on_woken(self) -> None:
+        if not self._drainer.isActive():
+            self._drainer.start(DRAIN_MS)
+
+    def _drain(self) -> None:
+        self._pending = False
+        batch: list[tuple[str, Any]] = []
+        while self._queue:
+            batch.append(self._queue.popleft())
+        for kind, payload in coalesce(batch):
+            if kind == "event":
+                self.stream_event.emit(payload)
+            else:
+                self.changed.emit(*payload)
+
+
+def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Join neighbouring tokens (and neighbouring reasoning) of one run; keep one of several equal changes, the first."""
+    result: list[tuple[str, Any]] = []
+    seen: set[tuple[str, str]] = set()
+    parts: list[str] = []
+    first: StreamEvent | None = None
+
+    def flush() -> None:
+        nonlocal first
+        if first is not None:
+            event = first if len(parts) == 1 else first.model_copy(update={"data": {**first.data, "content": "".join(parts)}})
+            result.append(("event", event))
+            first = None
+            parts.clear()
+
+    for kind, payload in batch:
+        if kind == "changed":
+            if payload not in seen:
+                seen.add(payload)
+                result.append((kind, payload))
+            continue
+        if payload.chunk_type in {"token", "reasoning"}:
+            if first is not None and (first.run_id, first.chunk_type) != (payload.run_id, payload.chunk_type):
+                flush()
+            first = first or payload
+            parts.append(str(payload.data.get("content", "")))
+            continue
+        flush()
+        result.append((kind, payload))
+    flush()
+    return result

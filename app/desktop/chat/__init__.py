@@ -1,0 +1,1 @@
+"""The middle column: header, transcript and composer."""

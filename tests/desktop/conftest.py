@@ -1,0 +1,27 @@
+"""Every desktop test runs offscreen, dressed like the program, with the language set back afterwards."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app import i18n
+from app.desktop.theme import theme
+
+
+@pytest.fixture(autouse=True)
+def _dressed(qtbot: QtBot) -> Iterator[None]:
+    """The light theme at 100 % in English, whatever the machine is set to."""
+    if not theme()._installed:
+        theme().install("light")
+    theme().set_mode("light")
+    theme().set_scale(100)
+    i18n.set_language("en")
+    yield
+    i18n.set_language("en")
