@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from app.domain import limits
 from app.domain.errors import LimitError, NotFoundError, UsageError
-from app.domain.memory import MemoryScope
 from app.domain.events import RunEvent
+from app.domain.memory import MemoryScope
 from app.domain.task import Task
 from app.domain.workflow import Workflow
 from app.engine.services import checks
