@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.domain.clock import Clock
-from app.domain.events import EventBody
+from app.domain.events import TaskChanged
 from app.domain.question import QuestionStatus
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
@@ -31,7 +31,9 @@ class Bus(Protocol):
 class Journal(Protocol):
     """The durable record of what a person did to a workflow outside of any run."""
 
-    async def append_workflow_event(self, workflow_id: str, body: EventBody) -> Any: ...
+    async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None: ...
+
+    def forget(self, workflow_id: str) -> None: ...
 
 
 class RunControl(Protocol):

@@ -15,9 +15,6 @@ from app.i18n import N_, _
 if TYPE_CHECKING:
     from app.llm.base import Provider
 
-KEY_LENGTH = (8, 512)
-"""Characters of an API key."""
-
 
 class ProviderService:
     """Model servers. The built-in ``local`` one is always there. Changes are announced as ``provider`` with the name."""
@@ -84,18 +81,14 @@ class ProviderService:
 
         Returns:
             False when this machine has no keyring: the key is then known until the program ends.
+
+        Raises:
+            ProviderError: the text cannot be a key (code ``auth``).
         """
         config = await self.get(name)
-        key = key.strip()
-        shortest, longest = KEY_LENGTH
-        if not shortest <= len(key) <= longest or any(ord(character) < 33 or ord(character) > 126 for character in key):
-            raise UsageError(
-                N_("An API key has {shortest} to {longest} visible ASCII characters without spaces."), code="invalid_key",
-                shortest=shortest, longest=longest,
-            )  # fmt: skip
-        await asyncio.to_thread(self._context.vault.set, name, key)
+        kept = await asyncio.to_thread(self._context.vault.set, name, key)
         await self.save(config.model_copy(update={"has_key": True}))
-        return self._context.vault.persistent
+        return kept
 
     async def clear_key(self, name: str) -> None:
         """Remove the API key from the keyring."""

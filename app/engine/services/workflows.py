@@ -118,7 +118,7 @@ class WorkflowService:
         """Remove all its rows in one transaction, then its report files; gives the number of rows by table."""
         await self._stop(workflow_id)
         removed = await self._context.repos.workflows.purge(workflow_id)
-        self._transcripts.forget(workflow_id)
+        self._forget(workflow_id)
         self._changed(workflow_id)
         return removed
 
@@ -193,7 +193,7 @@ class WorkflowService:
         if name is not None:
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
         await WorkflowWriter(self._context).write(file)
-        self._transcripts.forget(file.workflow.id)
+        self._forget(file.workflow.id)
         self._changed(file.workflow.id)
         return await self.get(file.workflow.id)
 
@@ -269,6 +269,10 @@ class WorkflowService:
         workflow = await self._context.repos.workflows.update(workflow_id, **fields)
         self._changed(workflow_id)
         return workflow
+
+    def _forget(self, workflow_id: str) -> None:
+        self._transcripts.forget(workflow_id)
+        self._context.journal.forget(workflow_id)
 
     def _changed(self, workflow_id: str) -> None:
         self._context.bus.changed("workflow", workflow_id)
