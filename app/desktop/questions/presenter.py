@@ -1,0 +1,265 @@
+"""Brings questions to the person: one dialog at a time over each workflow's view, the inbox, and a call for attention.
+
+The window tells the presenter which workflow's view is in front with ``set_view``. The dialog belongs to that view: going to another
+workflow hides it with what was entered, coming back shows it again. Nothing here blocks: dialogs are ``open()``ed, answers are jobs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.desktop.panes.jobs import Jobs, error_text
+from app.desktop.questions.attention import Attention
+from app.desktop.questions.dialog import QuestionDialog
+from app.desktop.questions.queue import QuestionQueue
+from app.desktop.questions.scrim import Scrim
+from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from app.domain.stream import ChunkType, StreamEvent
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+
+TICK_MS = 1_000
+REPORT_MS = 5_000
+"""How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
+
+
+class QuestionPresenter(QObject):
+    """The one owner of the pending questions on the screen.
+
+    Signals: ``pending_changed(total)``, ``workflow_wanted(workflow_id)`` when the person chose to see a question of another workflow,
+    ``notice(sentence)`` for something worth a short message (the time ran out, the question could not be read).
+    """
+
+    pending_changed = Signal(int)
+    workflow_wanted = Signal(str)
+    notice = Signal(str)
+
+    def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(window)
+        self._bridge = bridge
+        self._window = window
+        self._monotonic = monotonic
+        self.queue = QuestionQueue()
+        self.jobs = Jobs(self, self.notice.emit)
+        self.attention = Attention(window)
+        self.attention.activated.connect(self._show_oldest)
+        self._workflow_id = ""
+        self._scrim: Scrim | None = None
+        self.dialog: QuestionDialog | None = None
+        self._visible_since: float | None = None
+        self._unreported_ms: dict[str, int] = {}
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self.tick)
+        bridge.stream_event.connect(self.on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    # from the window ----------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Read what is pending: after a start of the program old questions are asked again."""
+        self.jobs.start(self._reload(), "reload")
+
+    def set_view(self, workflow_id: str, view: QWidget | None) -> None:
+        """The window shows this workflow's view now; None when it shows none."""
+        if workflow_id == self._workflow_id and self._scrim is not None and self._scrim.parentWidget() is view:
+            return
+        self._put_away()
+        if self._scrim is not None:
+            self._scrim.leave()
+            self._scrim = None
+        self._workflow_id = workflow_id
+        if view is not None:
+            self._scrim = Scrim(view)
+        self._show_next()
+
+    def open(self, question_id: str) -> None:
+        """Show this question, from the inbox or the transcript, also when it was put aside before."""
+        question = self.queue.bring_back(question_id)
+        if question is None:
+            self.notice.emit(_("This question is no longer open."))
+        elif question.workflow_id != self._workflow_id:
+            self.workflow_wanted.emit(question.workflow_id)
+        else:
+            self._put_away()
+            self._present(question)
+
+    def skip(self, question_id: str) -> None:
+        """Skip a question without opening it."""
+        self.jobs.start(self._send(question_id, None))
+
+    def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
+        return self.queue.pending(workflow_id)
+
+    def set_notifications(self, on: bool) -> None:
+        """The setting: notifications of the desktop and alerts in the task bar."""
+        self.attention.enabled = on
+
+    def retranslate(self) -> None:
+        """The language changed."""
+        if self.dialog is not None:
+            self.dialog.retranslate()
+
+    # from the engine ----------------------------------------------------------------------------------------------------------------
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """A question was asked or closed."""
+        if event.chunk_type is ChunkType.USER_QUESTION_START:
+            asked = event.data.get("user_question") or {}
+            self.jobs.start(self._asked(str(asked.get("question_id", ""))))
+        elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
+            self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        if topic in ("question", "workflow"):
+            self.jobs.start(self._reload(), "reload")
+
+    async def _reload(self) -> None:
+        self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
+        if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
+            self._put_away()
+        self._refresh()
+
+    async def _asked(self, question_id: str) -> None:
+        question = await self._bridge.call(lambda a: a.questions.get(question_id))
+        if question.status is QuestionStatus.PENDING and self.queue.add(question):
+            self.attention.call(question.agent_name or _("The agent"), question.spec.question)
+            self._refresh()
+
+    def _closed(self, question_id: str, status: str) -> None:
+        was_open = self.dialog is not None and self.dialog.question.id == question_id
+        if was_open:
+            self._put_away()
+        if self.queue.close(question_id) is not None and status == QuestionStatus.TIMEOUT:
+            self.notice.emit(_("A question was not answered in time."))
+        self._unreported_ms.pop(question_id, None)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self.dialog is not None:
+            self.dialog.set_place(self.queue.place(self.dialog.question.id))
+        self.attention.set_count(len(self.queue))
+        self.pending_changed.emit(len(self.queue))
+        self._show_next()
+
+    # the dialog ---------------------------------------------------------------------------------------------------------------------
+
+    def _show_next(self) -> None:
+        if self.dialog is None and self._scrim is not None:
+            question = self.queue.next_for(self._workflow_id)
+            if question is not None:
+                self._present(question)
+
+    def _show_oldest(self) -> None:
+        """The notification was clicked."""
+        window = self._window.window()
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        waiting = self.queue.pending()
+        if self.dialog is None and waiting:
+            self.open(waiting[0].id)
+
+    def _present(self, question: UserQuestion) -> None:
+        if self._scrim is None:
+            return
+        dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
+        dialog.submitted.connect(lambda answer: self.jobs.start(self._send(question.id, answer)))
+        dialog.skipped.connect(lambda: self.jobs.start(self._send(question.id, None)))
+        dialog.postponed.connect(lambda draft: self._postponed(question.id, draft))
+        self.dialog = dialog
+        dialog.set_remaining(self._remaining(question))
+        self._scrim.hold(dialog)
+        self._visible_since = self._monotonic()
+        self._timer.start()
+
+    def _put_away(self) -> None:
+        """Hide the dialog, keep what was entered, count the time it was seen."""
+        if self.dialog is None:
+            return
+        self._count_time()
+        self._report(self.dialog.question.id)
+        self.queue.keep_draft(self.dialog.question.id, self.dialog.entered())
+        self.dialog.close_quietly()
+        self._forget_dialog()
+
+    def _forget_dialog(self) -> None:
+        self._timer.stop()
+        self._visible_since = None
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None
+        if self._scrim is not None:
+            self._scrim.hold(None)
+
+    def _postponed(self, question_id: str, draft: QuestionAnswer) -> None:
+        self._count_time()
+        self._report(question_id)
+        self.queue.put_aside(question_id, draft)
+        self._forget_dialog()
+        self._refresh()
+
+    async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
+        """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
+
+        def work(atelier: Any) -> Any:
+            return atelier.questions.skip(question_id) if answer is None else atelier.questions.answer(question_id, answer)
+
+        try:
+            await self._bridge.call(work)
+        except Exception as error:
+            if self.dialog is not None and self.dialog.question.id == question_id:
+                self.dialog.show_error(error_text(error))
+            else:
+                self.notice.emit(error_text(error))
+            return
+        self._closed(question_id, "answered" if answer is not None else "skipped")
+
+    # visible time -------------------------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Once a second while a dialog is open: count the time it could be seen and show what is left."""
+        if self.dialog is None:
+            return
+        self._count_time()
+        question = self.dialog.question
+        remaining = self._remaining(question)
+        self.dialog.set_remaining(remaining)
+        gathered = self._unreported_ms.get(question.id, 0)
+        if gathered >= REPORT_MS or (remaining is not None and remaining <= 0):
+            self._report(question.id)
+
+    def _in_sight(self) -> bool:
+        return self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+
+    def _count_time(self) -> None:
+        now = self._monotonic()
+        if self.dialog is not None and self._visible_since is not None and self._in_sight():
+            question_id = self.dialog.question.id
+            passed = round((now - self._visible_since) * 1000)
+            self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + min(passed, 2 * REPORT_MS)
+        self._visible_since = now
+
+    def _remaining(self, question: UserQuestion) -> float | None:
+        """Seconds left, None without a timeout."""
+        if question.timeout_s <= 0:
+            return None
+        return question.timeout_s - (question.seen_ms + self._unreported_ms.get(question.id, 0)) / 1000
+
+    def _report(self, question_id: str) -> None:
+        gathered = self._unreported_ms.pop(question_id, 0)
+        question = self.queue.get(question_id)
+        if gathered <= 0 or question is None:
+            return
+        counted = question.model_copy(update={"seen_ms": question.seen_ms + gathered})
+        self.queue.add(counted)
+        if self.dialog is not None and self.dialog.question.id == question_id:
+            self.dialog.question = counted
+        self.jobs.start(self._bridge.call(lambda a: a.questions.seen(question_id, gathered)))

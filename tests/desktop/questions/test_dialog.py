@@ -1,0 +1,198 @@
+"""The question dialog: its three modes, its rules, its keys, and that nothing a person entered gets lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.questions.dialog import QuestionDialog
+from app.desktop.questions.queue import Place
+from app.desktop.questions.scrim import Scrim
+from app.desktop.theme import theme
+from app.domain import limits
+from app.domain.question import QuestionAnswer, UserQuestion
+from tests.desktop.questions.conftest import ask
+
+Find = Callable[[str], Any]
+
+
+@pytest.fixture
+def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
+    def make(question: UserQuestion, draft: QuestionAnswer | None = None) -> QuestionDialog:
+        scrim = Scrim(host)
+        dialog = QuestionDialog(question, Place(1, 2), draft or QuestionAnswer(), scrim)
+        scrim.hold(dialog)
+        qtbot.waitUntil(dialog.isVisible)
+        return dialog
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("kind", "required", "tick", "text", "ready"),
+    [
+        ("checkbox", False, False, "", False), ("checkbox", False, True, "", True), ("text", False, False, "", False),
+        ("text", False, False, "  ", False), ("text", False, False, "yes", True), ("mixed", False, False, "words", False),
+        ("mixed", False, True, "", True), ("mixed", True, True, "", False), ("mixed", True, True, "words", True),
+    ],
+)  # fmt: skip
+def test_submit_is_enabled_only_when_the_rules_are_met(
+    opened: Callable[..., QuestionDialog], child: Find, kind: str, required: bool, tick: bool, text: str, ready: bool
+) -> None:
+    opened(ask(kind=kind, text_required=required))
+    if tick:
+        child("question-option-o2").click()
+    if text:
+        child("question-answer").setPlainText(text)
+    assert child("question-submit").isEnabled() is ready
+
+
+def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    dialog = opened(ask(question="Which way is best?", context="because **so**"))
+    assert isinstance(dialog, QDialog)
+    assert dialog.objectName() == "user-question-modal"
+    assert child("question-title").text() == "Architect needs you"
+    assert dialog.accessibleName() == "Architect needs you"
+    assert child("question-text").text() == "Which way is best?"
+    assert child("question-text").textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
+    assert child("question-context").toPlainText() == "because so"
+    assert child("question-place").text() == "question 1 / 2"
+    assert not dialog.isWindow()
+
+
+def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    opened(ask(context="<script>x</script> <b>bold</b> ![p](http://127.0.0.1:9/x.png) ![f](file:///etc/hostname)"))
+    view = child("question-context")
+    assert "<b>bold</b>" in view.toPlainText()
+    kind = QTextDocument.ResourceType.ImageResource.value
+    assert view.loadResource(kind, "file:///etc/hostname") is None
+    assert view.loadResource(kind, "http://127.0.0.1:9/x.png") is None
+
+
+def test_digits_toggle_control_enter_submits_and_the_whole_row_is_a_button(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
+    dialog = opened(ask(kind="checkbox"))
+    answers: list[QuestionAnswer] = []
+    dialog.submitted.connect(answers.append)
+    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_3)
+    qtbot.keyClick(dialog, Qt.Key.Key_9)
+    card = child("question-option-o2")
+    qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
+    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    assert answers == []
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert answers == [QuestionAnswer(selected_options=("o2", "o3"))]
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert len(answers) == 1
+
+
+def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
+    dialog = opened(ask(kind="mixed"))
+    field = child("question-answer")
+    field.setFocus()
+    qtbot.keyClicks(field, "12")
+    qtbot.keyClick(field, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
+    assert dialog.entered() == QuestionAnswer(selected_options=("o2",), text_response="12")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.toPlainText() == "12\n"
+    with qtbot.waitSignal(dialog.submitted):
+        qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+@pytest.mark.parametrize("way", ["escape", "escape in the field", "button"])
+def test_escape_and_later_hand_the_draft_over_and_answer_nothing(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, way: str
+) -> None:
+    dialog = opened(ask(kind="mixed"))
+    sent: list[Any] = []
+    dialog.submitted.connect(sent.append)
+    dialog.skipped.connect(lambda: sent.append("skip"))
+    child("question-option-o1").click()
+    child("question-answer").setPlainText("not yet")
+    with qtbot.waitSignal(dialog.postponed) as later:
+        if way == "button":
+            qtbot.mouseClick(child("question-later"), Qt.MouseButton.LeftButton)
+        else:
+            qtbot.keyClick(dialog if way == "escape" else child("question-answer"), Qt.Key.Key_Escape)
+    assert later.args == [QuestionAnswer(selected_options=("o1",), text_response="not yet")]
+    assert sent == []
+    assert not dialog.isVisible()
+
+
+def test_an_error_is_shown_in_place_and_everything_stays(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    dialog = opened(ask(kind="mixed"), QuestionAnswer(selected_options=("o3",), text_response="kept"))
+    qtbot.mouseClick(child("question-submit"), Qt.MouseButton.LeftButton)
+    assert not child("question-submit").isEnabled()
+    assert not child("question-skip").isEnabled()
+    dialog.show_error("The disk is full.")
+    assert child("question-error").isVisible()
+    assert child("question-error").text() == "The disk is full."
+    assert dialog.entered() == QuestionAnswer(selected_options=("o3",), text_response="kept")
+    assert child("question-submit").isEnabled()
+
+
+def test_too_long_an_answer_cannot_be_sent_and_the_counter_says_so(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    dialog = opened(ask(kind="text"))
+    field = dialog.answer
+    assert field is not None
+    field.set_text("x" * (limits.QUESTION_TEXT_RESPONSE - 5))
+    assert field._counter.text() == "9,995 / 10,000 characters"
+    assert child("question-submit").isEnabled()
+    field.set_text("x" * (limits.QUESTION_TEXT_RESPONSE + 1))
+    assert not child("question-submit").isEnabled()
+    assert len(dialog.entered().text_response) == limits.QUESTION_TEXT_RESPONSE
+
+
+@pytest.mark.parametrize("scale", [100, 200])
+def test_buttons_stay_in_view_however_many_and_long_the_options_are(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, qtbot: QtBot, scale: int
+) -> None:
+    theme().set_scale(scale)
+    long = ask(kind="mixed", options=20, question="Why? " * 200, context="word " * 500)
+    dialog = opened(long)
+    qtbot.waitUntil(lambda: child("question-scroll").verticalScrollBar().maximum() > 0)
+    for name in ("question-submit", "question-skip", "question-later"):
+        button = child(name)
+        corner = button.mapTo(host, button.rect().bottomRight())
+        assert host.rect().contains(corner)
+        assert dialog.rect().contains(button.mapTo(dialog, button.rect().bottomRight()))
+        assert button.width() >= button.sizeHint().width()
+
+
+def test_a_short_question_needs_no_scroll_bar(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    opened(ask(kind="mixed", context="some **context**"))
+    qtbot.waitUntil(lambda: child("question-scroll").verticalScrollBar().maximum() == 0)
+    assert child("question-option-o3").isVisible()
+
+
+def test_tab_goes_round_inside_the_dialog(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget) -> None:
+    dialog = opened(ask(kind="mixed"))
+    host.activateWindow()
+    seen = []
+    for _ in range(7):
+        dialog.focusNextPrevChild(True)
+        focused = dialog.focusWidget()
+        assert focused is not None
+        seen.append(focused.objectName())
+    assert set(seen) == {
+        "question-option-o1", "question-option-o2", "question-option-o3", "question-answer", "question-skip", "question-later",
+    }  # fmt: skip
+
+
+def test_remaining_time_is_shown_and_hidden(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    dialog = opened(ask())
+    assert child("question-time").isHidden()
+    dialog.set_remaining(272.4)
+    assert child("question-time").text() == "4:32 left"
+    dialog.set_remaining(0.2)
+    assert child("question-time").text() == "0:00 left"

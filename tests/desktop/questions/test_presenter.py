@@ -1,0 +1,259 @@
+"""The presenter: first in first out in each workflow, one dialog a view, drafts, errors, visible time, calls for attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.questions.presenter import QuestionPresenter
+from app.domain.errors import ConflictError
+from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from app.domain.stream import ChunkType, StreamEvent
+from tests.desktop.questions.conftest import ask
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+class Time:
+    """A monotonic clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Stage:
+    """A window with the views of two workflows, a presenter over them, and an engine that keeps questions."""
+
+    def __init__(self, window: QWidget, questions: list[UserQuestion]) -> None:
+        self.stored = {q.id: q for q in questions}
+        self.atelier = FakeAtelier(
+            questions={"pending": self._pending, "get": self.stored.__getitem__, "answer": self._answer, "skip": self._skip}
+        )
+        self.bridge = FakeBridge(self.atelier)
+        self.time = Time()
+        self.window = window
+        self.views = {"w1": QWidget(window), "w2": QWidget(window)}
+        layout = window.layout() or QVBoxLayout(window)
+        for view in self.views.values():
+            layout.addWidget(view)
+        self.presenter = QuestionPresenter(self.bridge, window, monotonic=self.time)  # type: ignore[arg-type]
+        self.notices: list[str] = []
+        self.presenter.notice.connect(self.notices.append)
+
+    def _pending(self, *_: Any) -> list[UserQuestion]:
+        return [q for q in self.stored.values() if q.status is QuestionStatus.PENDING]
+
+    def _close(self, question_id: str, status: QuestionStatus) -> None:
+        self.stored[question_id] = self.stored[question_id].model_copy(update={"status": status})
+
+    def _answer(self, question_id: str, _answer: QuestionAnswer) -> None:
+        self._close(question_id, QuestionStatus.ANSWERED)
+
+    def _skip(self, question_id: str) -> None:
+        self._close(question_id, QuestionStatus.SKIPPED)
+
+    async def show(self, workflow_id: str) -> None:
+        for key, view in self.views.items():
+            view.setVisible(key == workflow_id)
+        self.presenter.set_view(workflow_id, self.views[workflow_id])
+        await settle()
+
+    async def begin(self, workflow_id: str = "w1") -> None:
+        self.presenter.start()
+        await self.show(workflow_id)
+
+    async def ask(self, question: UserQuestion) -> None:
+        self.stored[question.id] = question
+        data = {"user_question": {"question_id": question.id}, "pending": len(self.stored)}
+        self.bridge.stream_event.emit(
+            StreamEvent(workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data)
+        )
+        await settle()
+
+    async def complete(self, question_id: str, status: str) -> None:
+        self._close(question_id, QuestionStatus(status))
+        data = {"question_id": question_id, "status": status, "pending": 0}
+        self.bridge.stream_event.emit(StreamEvent(workflow_id="w1", chunk_type=ChunkType.USER_QUESTION_COMPLETE, data=data))
+        await settle()
+
+    def find(self, name: str) -> Any:
+        assert self.presenter.dialog is not None
+        return self.presenter.dialog.findChild(QWidget, name)
+
+    @property
+    def shown(self) -> str:
+        dialog = self.presenter.dialog
+        return dialog.question.id if dialog is not None and dialog.isVisible() else ""
+
+    @property
+    def place(self) -> str:
+        return str(self.find("question-place").text())
+
+
+StageMaker = Callable[..., Stage]
+
+
+@pytest.fixture
+def stage(host: QWidget) -> StageMaker:
+    return lambda *questions: Stage(host, list(questions))
+
+
+async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q2"), ask("q1"), ask("q3", workflow="w2"))
+    await s.begin()
+    assert (s.shown, s.place) == ("q1", "question 1 / 2")
+    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_2)
+    qtbot.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert s.atelier.calls("questions.answer") == [(("q1", QuestionAnswer(selected_options=("o2",))), {})]
+    assert (s.shown, s.place) == ("q2", "question 2 / 2")
+    qtbot.mouseClick(s.find("question-skip"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert s.atelier.calls("questions.skip") == [(("q2",), {})]
+    assert s.shown == ""
+    assert [q.id for q in s.presenter.pending()] == ["q3"]
+
+
+async def test_a_question_covers_its_own_workflow_alone_and_keeps_what_was_entered(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1"))
+    await s.begin("w2")
+    assert s.shown == ""
+    await s.show("w1")
+    assert s.shown == "q1"
+    s.find("question-answer").setPlainText("half")
+    await s.show("w2")
+    assert s.shown == ""
+    assert s.views["w2"].isEnabled()
+    await s.show("w1")
+    assert s.shown == "q1"
+    assert s.find("question-answer").toPlainText() == "half"
+    assert QApplication.activeModalWidget() is None
+
+
+async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1"), ask("q2"))
+    await s.begin()
+    s.find("question-answer").setPlainText("draft")
+    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_Escape)
+    await settle()
+    assert s.shown == "q2"
+    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_Escape)
+    await settle()
+    assert s.shown == ""
+    assert [q.id for q in s.presenter.pending()] == ["q1", "q2"]
+    assert s.atelier.calls("questions.answer") == s.atelier.calls("questions.skip") == []
+    s.presenter.open("q1")
+    await settle()
+    assert s.shown == "q1"
+    assert s.find("question-answer").toPlainText() == "draft"
+
+
+async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1", workflow="w2"))
+    await s.begin("w1")
+    with qtbot.waitSignal(s.presenter.workflow_wanted) as wanted:
+        s.presenter.open("q1")
+    assert wanted.args == ["w2"]
+    s.presenter.open("gone")
+    assert s.notices == ["This question is no longer open."]
+
+
+async def test_an_error_keeps_the_dialog_and_the_answer(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1"))
+    s.atelier.set("questions", "answer", ConflictError("The question is no longer open: {status}.", status="timeout"))
+    await s.begin()
+    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_1)
+    qtbot.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert s.shown == "q1"
+    assert s.find("question-error").text() == "The question is no longer open: timeout."
+    assert s.find("question-option-o1").isChecked()
+
+
+async def test_new_questions_queue_up_and_answers_from_elsewhere_close_the_dialog(stage: StageMaker) -> None:
+    s = stage()
+    await s.begin()
+    totals: list[int] = []
+    s.presenter.pending_changed.connect(totals.append)
+    await s.ask(ask("q1"))
+    await s.ask(ask("q2"))
+    assert (s.shown, s.place) == ("q1", "question 1 / 2")
+    await s.complete("q1", "answered")
+    assert (s.shown, s.place) == ("q2", "question 2 / 2")
+    await s.complete("q2", "timeout")
+    assert s.shown == ""
+    assert totals[-1] == 0
+    assert s.notices == ["A question was not answered in time."]
+
+
+async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> None:
+    s = stage(ask("q1", timeout_s=60.0, seen_ms=10_000))
+    await s.begin()
+    assert s.find("question-time").text() == "0:50 left"
+    s.time.now += 4
+    s.presenter.tick()
+    assert s.find("question-time").text() == "0:46 left"
+    assert s.atelier.calls("questions.seen") == []
+    await s.show("w2")
+    assert s.atelier.calls("questions.seen") == [(("q1", 4000), {})]
+    s.time.now += 500
+    s.presenter.tick()
+    await s.show("w1")
+    assert s.find("question-time").text() == "0:46 left"
+    s.window.showMinimized()
+    s.time.now += 8
+    s.presenter.tick()
+    assert s.find("question-time").text() == "0:46 left"
+    s.window.showNormal()
+    s.time.now += 6
+    s.presenter.tick()
+    await settle()
+    assert s.atelier.calls("questions.seen")[1:] == [(("q1", 6000), {})]
+    assert s.find("question-time").text() == "0:40 left"
+
+
+async def test_the_title_counts_while_the_window_is_not_in_front(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = stage(ask("q1"))
+    active = [False]
+    alerts: list[QWidget] = []
+    monkeypatch.setattr(s.window, "isActiveWindow", lambda: active[0])
+    monkeypatch.setattr(QApplication, "alert", lambda widget, *_: alerts.append(widget))
+    await s.begin()
+    await s.ask(ask("q2"))
+    assert s.window.windowTitle() == "(2) Atelier"
+    assert alerts == [s.window]
+    active[0] = True
+    s.presenter.attention.update_title()
+    assert s.window.windowTitle() == "Atelier"
+    await s.ask(ask("q3"))
+    assert len(alerts) == 1
+    active[0] = False
+    s.presenter.set_notifications(False)
+    await s.ask(ask("q4"))
+    assert len(alerts) == 1
+    assert s.window.windowTitle() == "(4) Atelier"
+
+
+async def test_a_tray_notification_names_the_agent_and_opens_the_question(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = stage()
+    shown: list[tuple[str, str]] = []
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: True))
+    monkeypatch.setattr(QSystemTrayIcon, "supportsMessages", staticmethod(lambda: True))
+    monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda self, title, text, *_: shown.append((title, text)))
+    monkeypatch.setattr(s.window, "isActiveWindow", lambda: False)
+    await s.begin()
+    await s.ask(ask("q1", question="long " * 100))
+    title, text = shown[0]
+    assert title == "Architect needs you"
+    assert len(text) == 200
+    s.presenter.dialog.reject()  # type: ignore[union-attr]
+    s.presenter.attention.activated.emit()
+    await settle()
+    assert s.shown == "q1"
