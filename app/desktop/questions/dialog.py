@@ -29,8 +29,15 @@ _SOON_S = 30
 class _Body(QWidget):
     """The scrolled part. Its height follows from its width alone: a wrapped label's own minimum is guessed and would add a scroll bar."""
 
+    relaid = Signal()
+
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.relaid.emit()
+        return super().event(event)
 
 
 class QuestionDialog(QDialog):
@@ -107,6 +114,7 @@ class QuestionDialog(QDialog):
         spec = self.question.spec
         content = self._content = _Body(self)
         mark(content, "plain")
+        content.relaid.connect(self._refit)
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
@@ -124,7 +132,6 @@ class QuestionDialog(QDialog):
             self.context = MarkdownView(box, fit_height=True)
             self.context.setObjectName("question-context")
             self.context.set_text(spec.context)
-            self.context.height_changed.connect(self._refit)
             box.body.addWidget(self.context)
             column.addWidget(box)
         self.options = [OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(spec.options, 1)]
@@ -222,13 +229,13 @@ class QuestionDialog(QDialog):
             return
         margin = round(24 * theme().scale)
         width = min(round(WIDTH * theme().scale), host.width() - 2 * margin)
-        content_layout, outer = self._content.layout(), self.layout()
-        if content_layout is None or outer is None or width < 80:
+        content_layout, column = self._content.layout(), self._column
+        if content_layout is None or width < 80:
             return
         edges = self._column.contentsMargins()
         wanted = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
         self._body.setMinimumHeight(wanted)
-        total = outer.totalHeightForWidth(width) if outer.hasHeightForWidth() else outer.totalMinimumSize().height()
+        total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
         self._body.setMinimumHeight(min(wanted, round(60 * theme().scale)))
         height = min(total, host.height() - 2 * margin)
         self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
@@ -282,8 +289,6 @@ class QuestionDialog(QDialog):
         hint = words.get(problem or "", _("The agent is waiting"))
         self._hint.setText(_("Sending…") if self._busy else hint)
         self._submit.setToolTip(hint if problem else _("Send the answer (Ctrl+Enter)"))
-        if self.answer is not None and self.isVisible():
-            self._refit()
 
     def _press_submit(self) -> None:
         if self._problem() is None and not self._busy:
