@@ -52,12 +52,16 @@ class ToolResult:
         data: the JSON object the model reads: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
         end: the run ends with this status; ``end_summary`` says how.
         output: text the user is shown, with its type (``message``, ``report``, ``result`` or ``progress``).
+        text: what the model reads, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to ``limits.RESULT_TO_MODEL`` characters.
+        truncated: ``text`` or ``data`` was cut.
     """
 
     data: dict[str, Any]
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
     output: tuple[str, Literal["message", "report", "result", "progress"]] | None = None
+    text: str = ""
+    truncated: bool = False
 
     @property
     def success(self) -> bool:
@@ -100,7 +104,7 @@ class ToolContext:
     Attributes:
         idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
             after a kill finds what the first attempt made.
-        general_only: the agent switched its memory scope to general (``activate_general``); ``memory_workflow_id`` is the scope's workflow.
+        enabled_tools: names the agent may call besides the control tools; None means every registered tool.
         task_changed: tell the run that a task changed (journal, stream); ``progress(percent, text)`` shows progress that is not kept.
     """
 
@@ -111,7 +115,7 @@ class ToolContext:
     agent_name: str = ""
     depth: int = 0
     language: str = "en"
-    enabled_tools: tuple[str, ...] = ()
+    enabled_tools: tuple[str, ...] | None = None
     tasks: TaskRepository | None = None
     memories: MemoryRepository | None = None
     memory_search: MemorySearch | None = None
@@ -136,7 +140,8 @@ class Tool(ABC):
         input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         awaits_external_response: the loop stops at the call until a result is injected.
-        examples: French and English requests with the call they should become, for the guided dialect.
+        rest_hint: what the model should do to read what was cut from a long result.
+        examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """
 
     name: ClassVar[str]
@@ -147,6 +152,8 @@ class Tool(ABC):
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 60.0
     awaits_external_response: ClassVar[bool] = False
+    rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()
     input: ClassVar[Any]
 
     @property

@@ -1,0 +1,1 @@
+"""MemoryTool and the search behind it."""
