@@ -1,0 +1,36 @@
+"""Makes providers and remote embedders from their configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.domain.clock import Clock
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.llm.base import Provider
+from app.llm.secrets import KeyVault
+
+
+def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
+    """The provider a configuration describes; nothing is contacted yet.
+
+    Args:
+        models_dir: where the built-in local provider finds model files.
+
+    Raises:
+        UsageError: the base URL cannot be one.
+    """
+    if config.kind is ProviderKind.MISTRAL:
+        from app.llm.mistral import MistralProvider
+
+        return MistralProvider(config, vault, clock)
+    if config.kind is ProviderKind.OLLAMA:
+        from app.llm.ollama import OllamaProvider
+
+        return OllamaProvider(config, vault, clock)
+    if config.kind is ProviderKind.LOCAL:
+        from app.llm.local.provider import LocalProvider
+
+        return LocalProvider(models_dir, clock)
+    from app.llm.openai_compatible import OpenAICompatibleProvider
+
+    return OpenAICompatibleProvider(config, vault, clock)
