@@ -306,7 +306,9 @@ def _task_chunk(body: TaskChanged) -> Chunk:
 
 @_for(TaskChanged)
 def _task_changed(at: _In, body: TaskChanged, out: Projection) -> None:
-    out.chunks.append(_task_chunk(body))
+    changed = project_task(body)
+    out.chunks += changed.chunks
+    out.tasks += changed.tasks
 
 
 @_for(QuestionAsked)

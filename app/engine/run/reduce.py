@@ -153,7 +153,6 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         iterations=state.iterations + 1,
         usage=state.usage + body.usage,
         context_tokens=body.context_tokens,
-        window=body.context_window or state.window,
         dialect=body.dialect,
         overflows=0,
         steps=steps,

@@ -128,7 +128,7 @@ def _loop_step(state: RunState) -> Append | None:
 
 def _are_you_done(names: list[str]) -> str:
     listed = "; ".join(names[:10])
-    return f"These tasks of yours are still open: {listed}. Are you done? If so, answer with your final reply and close or delete them; if not, go on."
+    return f"These tasks of yours are still open: {listed}. Are you done? If so, close or delete them and give your final reply."
 
 
 def _last_reply(state: RunState) -> str:

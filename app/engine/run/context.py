@@ -1,0 +1,200 @@
+"""What a request to the model holds: the newest messages always win, and a request over the window is never sent.
+
+``plan`` is pure. It gives either a request that fits or the compaction that has to come first; the driver commits that and plans again.
+Order of saving: old tool results are cut, then old turns are summarised, and at the last the newest entry itself is shortened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
+from app.domain.errors import ContextOverflowError
+from app.engine.run.reduce import shortened
+from app.engine.run.state import Entry, EntryKind, RunState
+from app.i18n import N_
+from app.llm.tokens import estimate
+
+PER_MESSAGE = 4
+"""Tokens a chat template adds around a message (see ``app.llm.tokens``)."""
+IMAGE_TOKENS = 800
+"""Tokens an image is counted as; servers differ between some 250 and 1 600."""
+SAFETY = 0.95
+"""Share of the window a request may fill by our own count, which is an estimate."""
+KEEP_GROUPS = 2
+"""The newest groups (a message, or a reply with its results) whose tool results are not cut first."""
+TARGET = 0.6
+"""Share of the room that old turns are compacted to, so that it is not needed again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A request that fits; ``tokens`` is its estimated size."""
+
+    request: ChatRequest
+    tokens: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutResults:
+    """Shorten these tool results."""
+
+    seqs: tuple[int, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise:
+    """Replace these entries by a summary."""
+
+    entries: tuple[Entry, ...]
+    tokens: int
+
+
+Plan = Ready | CutResults | Summarise
+
+
+def entry_tokens(entry: Entry, factor: float) -> float:
+    """Estimated tokens of one entry, calls and images counted."""
+    size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
+    return (size + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
+
+
+def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
+    """Entries that must stay together: a reply with the results of its calls, and every other entry alone."""
+    out: list[list[Entry]] = []
+    for entry in entries:
+        if entry.kind is EntryKind.RESULT and out and out[-1][0].kind is EntryKind.REPLY and out[-1][0].calls:
+            out[-1].append(entry)
+        else:
+            out.append([entry])
+    return [tuple(group) for group in out]
+
+
+def plan(
+    state: RunState,
+    *,
+    system: str,
+    tools: tuple[ToolSpec, ...],
+    window: int,
+    factor: float = 1.0,
+    tool_tokens: int = 0,
+) -> Plan:
+    """The next request, or what has to be compacted before it.
+
+    Args:
+        window: tokens the model can see.
+        factor: what our estimate is multiplied by for this model (learned from the server's own counts).
+        tool_tokens: estimated tokens of the tools' definitions.
+
+    Raises:
+        ContextOverflowError: the instructions and tools alone do not leave room for a message.
+    """
+    reserve = min(state.agent.max_tokens, window // 4)
+    fixed = (estimate(system) + PER_MESSAGE + tool_tokens) * factor
+    room = window * SAFETY - reserve - fixed
+    if room < max(64, window * 0.05):
+        raise ContextOverflowError(
+            N_(
+                "The agent's instructions and tools need about {used} tokens, which leaves no room in the model's window of {window}. "
+                "Shorten the instructions, enable fewer tools, or choose a model with a larger window."
+            ),
+            used=int(fixed),
+            window=window,
+        )
+    sizes = {entry.seq: entry_tokens(entry, factor) for entry in state.conversation}
+    total = sum(sizes.values())
+    if total <= room:
+        return Ready(_request(state, state.conversation, system, tools, window), int(total + fixed), window)
+    found = groups(state.conversation)
+    cuttable = _cuttable(found)
+    if cuttable:
+        return CutResults(cuttable, int(total + fixed))
+    old = _old_enough(found, sizes, room * TARGET)
+    if old:
+        return Summarise(old, int(total + fixed))
+    entries = _squeezed(found, sizes, room, factor)
+    return Ready(_request(state, entries, system, tools, window), int(room + fixed), window)
+
+
+def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
+    old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
+    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and len(shortened(e.text)) < len(e.text))
+
+
+def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
+    """The oldest groups that must go so that the rest fits ``target``; the newest group always stays."""
+    kept = 0.0
+    keep_from = len(found) - 1
+    for index in range(len(found) - 1, -1, -1):
+        kept += sum(sizes[entry.seq] for entry in found[index])
+        if kept > target and index < len(found) - 1:
+            break
+        keep_from = index
+    gone = tuple(entry for group in found[:keep_from] for entry in group)
+    # A lone summary that is summarised again would go round in circles.
+    return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
+
+
+def _squeezed(found: list[tuple[Entry, ...]], sizes: dict[int, float], room: float, factor: float) -> tuple[Entry, ...]:
+    """Only the newest group and a summary are left and are still too long: shorten the longest texts in the middle until they fit."""
+    entries = [entry for group in found for entry in group]
+    while sum(sizes[e.seq] for e in entries) > room:
+        longest = max(range(len(entries)), key=lambda i: len(entries[i].text))
+        entry = entries[longest]
+        over = sum(sizes[e.seq] for e in entries) - room
+        characters = max(200, len(entry.text) - int(over / factor * 3.2) - 200)
+        if characters >= len(entry.text):
+            break
+        half = characters // 2
+        text = f"{entry.text[:half]}\n[… {len(entry.text) - characters} characters left out, the window is full …]\n{entry.text[-half:]}"
+        entries[longest] = replace(entry, text=text)
+        sizes = {**sizes, entry.seq: entry_tokens(entries[longest], factor)}
+        if characters == 200:
+            break
+    return tuple(entries)
+
+
+def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
+    return ChatRequest(
+        model=state.agent.model,
+        messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
+        tools=tools,
+        temperature=state.agent.temperature,
+        max_tokens=min(state.agent.max_tokens, max(64, window // 4)),
+        enable_thinking=state.agent.enable_thinking,
+        context_window=window,
+    )
+
+
+def messages(entries: tuple[Entry, ...]) -> list[ChatMessage]:
+    """Entries as chat messages. A call without a result gets one that says so, and a result without its call is left out, so that every
+    server accepts the request."""
+    out: list[ChatMessage] = []
+    open_calls: dict[str, str] = {}
+
+    def close() -> None:
+        for call_id, name in open_calls.items():
+            text = '{"success": false, "error": "This call was interrupted; its effect is unknown."}'
+            out.append(ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False))
+        open_calls.clear()
+
+    for entry in entries:
+        if entry.kind is EntryKind.RESULT:
+            if entry.call_id in open_calls:
+                name = open_calls.pop(entry.call_id)
+                out.append(ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success))
+            continue
+        close()
+        if entry.kind is EntryKind.REPLY:
+            out.append(ChatMessage(role=Role.ASSISTANT, content=entry.text, reasoning=entry.reasoning, tool_calls=entry.calls))
+            open_calls.update({call.id: call.name for call in entry.calls})
+        elif entry.kind is EntryKind.SUMMARY:
+            out.append(ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{entry.text}"))
+        elif entry.kind is EntryKind.NOTE:
+            out.append(ChatMessage(role=Role.USER, content=f"[Note from the program]\n{entry.text}"))
+        else:
+            out.append(ChatMessage(role=Role.USER, content=entry.text, images=entry.images))
+    close()
+    return out

@@ -1,0 +1,69 @@
+"""What the driver needs from outside, handed in once: no global state, nothing of Qt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from app.domain.clock import Clock
+from app.domain.question import QuestionStatus
+from app.domain.stream import ChunkType, StreamEvent
+from app.engine.bus import EventBus
+from app.engine.gateway import ModelGateway
+from app.engine.journal import Journal
+from app.engine.run.state import RunState
+from app.llm.tokens import Calibration
+from app.storage.repositories import Repositories
+from app.tools.base import QuestionGate
+from app.tools.memory.search import MemorySearch
+from app.tools.registry import ToolRegistry
+
+FaultPoint = Callable[[str], Awaitable[None]]
+
+
+async def _no_fault(point: str) -> None:
+    return None
+
+
+@dataclass
+class RunEnvironment:
+    """Everything a run touches.
+
+    Attributes:
+        record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
+        calibrations: by model, how far our token estimates are from the server's counts.
+        fault: called before and after every journal write and around every tool; the chaos tests kill the process in it.
+    """
+
+    repos: Repositories
+    journal: Journal
+    bus: EventBus
+    registry: ToolRegistry
+    gateway: ModelGateway
+    clock: Clock
+    memory_search: MemorySearch | None = None
+    questions: QuestionGate | None = None
+    record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
+    fault: FaultPoint = _no_fault
+    calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+    memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
+
+    def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
+        """Publish a stream event that is not kept: tokens, progress."""
+        self.bus.publish(
+            StreamEvent(
+                seq=self.journal.last_stream_seq(state.workflow_id),
+                time=self.clock.now(),
+                workflow_id=state.workflow_id,
+                run_id=state.run_id,
+                parent_run_id=state.parent_run_id,
+                correlation_id=state.correlation_id,
+                agent_id=state.agent_id,
+                agent_name=state.agent.name,
+                depth=state.depth,
+                durable=False,
+                chunk_type=kind,
+                data=dict(data),
+            )
+        )

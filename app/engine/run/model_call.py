@@ -1,0 +1,274 @@
+"""One request to the model: compaction until it fits, streaming, and the committed reply."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import aclosing
+
+from app.domain.agent import ToolDialect, ToolMode
+from app.domain.base import new_id
+from app.domain.chat import (
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    ReasoningDelta,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+    ToolSpec,
+    Usage,
+)
+from app.domain.errors import ContextOverflowError, ProviderError
+from app.domain.events import (
+    ContextCompacted,
+    EventBody,
+    ModelReplied,
+    ModelRetried,
+    ReplyInterrupted,
+    RunFailed,
+    WindowLearned,
+)
+from app.domain.stream import ChunkType
+from app.engine.gateway import OpenModel
+from app.engine.journal import RunHandle
+from app.engine.run import context, prompt
+from app.engine.run.environment import RunEnvironment
+from app.engine.run.state import Entry, RunState
+from app.i18n import N_
+from app.llm.tokens import cost, estimate
+from app.tools.base import ToolCategory
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_S = 1.0
+"""The partial reply is kept at least this often, so that a kill loses at most a second of text."""
+MOST_OVERFLOWS = 2
+"""Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+SHRINK = 0.75
+"""What the window is taken to be when a server says "too long" without saying how much it can take."""
+
+
+def offered_tools(env: RunEnvironment, state: RunState) -> tuple[ToolSpec, ...]:
+    """The definitions that go to the model with this agent's ``tool_mode``."""
+    return tuple(env.registry.get_definitions_by_names(direct_names(env, state)))
+
+
+def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """Names of the tools the model may call directly."""
+    enabled = enabled_names(env, state)
+    if state.agent.tool_mode is not ToolMode.INVOKE:
+        return enabled
+    control = [tool.name for tool in env.registry.get_tools_by_category(ToolCategory.CONTROL)]
+    return [name for name in control if name != "wait_parent" or state.parent_run_id is not None]
+
+
+def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """The agent's tools: those named, and those of its sections."""
+    names = list(state.agent.tools)
+    for section in state.agent.sections:
+        names += [tool.name for tool in env.registry.get_tools_by_section(section)]
+    return [name for name in dict.fromkeys(names) if env.registry.has(name)]
+
+
+class ModelCall:
+    """Performs one ``CallModel`` step.
+
+    Attributes:
+        message_id: identifies the reply from its first token on.
+        content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
+    """
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle) -> None:
+        self._env = env
+        self._handle = handle
+        self.message_id = new_id()
+        self.content = ""
+        self.reasoning = ""
+        self._reasoning_ms = 0
+        self._saved_at = env.clock.monotonic()
+
+    async def perform(self, *, with_tools: bool) -> None:
+        """Ask and commit the reply, or commit why it failed."""
+        state = self._handle.current
+        try:
+            opened = await self._env.gateway.open(state.agent, state.language)
+            ready = await self._fit(opened, with_tools=with_tools)
+            started = self._env.clock.monotonic()
+            reply = await self._stream(opened, ready.request)
+        except ContextOverflowError as error:
+            await self._overflowed(error)
+        except ProviderError as error:
+            log.warning("model request failed: %s", error.code)
+            await self._failed(error.code, error)
+        else:
+            duration_ms = round((self._env.clock.monotonic() - started) * 1000)
+            await self._commit(opened, ready, reply, duration_ms)
+
+    def interrupted(self, reason: str) -> list[EventBody]:
+        """The events that keep what was streamed when the request is cut off; empty when nothing was."""
+        if not (self.content or self.reasoning):
+            return []
+        return [ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason)]
+
+    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
+        """Compact until the request fits; each compaction is committed before the next is planned."""
+        state = self._handle.current
+        tools = offered_tools(self._env, state) if with_tools else ()
+        listed = self._env.registry.format_tool_list_for_context(enabled_names(self._env, state))
+        system = prompt.system_prompt(state, listed)
+        tool_tokens = estimate(json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False)) if tools else 0
+        # The guided dialect never sends the definitions: it shows the model a few examples instead.
+        tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
+        while True:
+            state = self._handle.current
+            window = min(opened.window, state.window or opened.window)
+            factor = self._env.calibrations[state.agent.model].factor
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
+            if isinstance(step, context.Ready):
+                return step
+            if isinstance(step, context.CutResults):
+                await self._env.journal.append(
+                    self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
+                )
+            else:
+                await self._summarise(opened, step, window, factor)
+
+    async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
+        summary, usage = "", Usage()
+        if opened.dialect is not ToolDialect.GUIDED:
+            try:
+                summary, usage = await self._model_summary(opened, step.entries, window, factor)
+            except ProviderError as error:
+                log.warning("summary by the model failed (%s); a digest stands in", error.code)
+        by_model = bool(summary.strip())
+        if not by_model:
+            summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
+        saved = sum(context.entry_tokens(entry, factor) for entry in step.entries) - estimate(summary) * factor
+        await self._env.journal.append(
+            self._handle,
+            ContextCompacted(
+                method="summary" if by_model else "digest",
+                dropped=tuple(entry.seq for entry in step.entries),
+                summary=summary,
+                covers_history=any(entry.seq < 0 for entry in step.entries),
+                tokens_before=step.tokens,
+                tokens_after=max(0, int(step.tokens - saved)),
+                usage=usage,
+            ),
+        )
+
+    async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
+        reply_tokens = min(800, window // 5)
+        room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
+        text = prompt.as_text(entries)
+        if len(text) > room:
+            text = text[: room // 3] + "\n[…]\n" + text[-(room - room // 3) :]
+        request = ChatRequest(
+            model=self._handle.current.agent.model,
+            messages=(
+                ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
+                ChatMessage(role=Role.USER, content=text),
+            ),
+            temperature=0.0,
+            max_tokens=reply_tokens,
+            enable_thinking=False,
+            context_window=window,
+        )
+        reply: ChatReply | None = None
+        async with aclosing(opened.plain.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+        if reply is None:
+            return "", Usage()
+        usage = reply.usage or Usage(tokens_input=estimate(text), tokens_output=estimate(reply.content), estimated=True)
+        return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
+
+    async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
+        state = self._handle.current
+        began = self._env.clock.monotonic()
+        async with aclosing(opened.model.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                if isinstance(delta, TextDelta):
+                    if not self.content and self.reasoning:
+                        self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
+                    self.content += delta.content
+                    self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
+                elif isinstance(delta, ReasoningDelta):
+                    self.reasoning += delta.content
+                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id)
+                elif isinstance(delta, RetryDelta):
+                    retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=delta.reason)
+                    await self._env.journal.append(self._handle, retried)
+                elif isinstance(delta, ReplyDone):
+                    return delta.reply
+                await self._keep_partial(state)
+        raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+
+    async def _keep_partial(self, state: RunState) -> None:
+        now = self._env.clock.monotonic()
+        if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
+            self._saved_at = now
+            await self._env.repos.journal.save_partial(
+                state.run_id, state.workflow_id, self.message_id, content=self.content, reasoning=self.reasoning
+            )
+
+    async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
+        usage = reply.usage
+        if usage is None:
+            written = reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls)
+            usage = Usage(tokens_input=ready.tokens, tokens_output=estimate(written), estimated=True)
+        elif usage.tokens_input and opened.dialect is not ToolDialect.GUIDED:
+            calibration = self._env.calibrations[ready.request.model]
+            calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
+        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
+        await self._env.fault("before_reply")
+        await self._env.journal.append(
+            self._handle,
+            ModelReplied(
+                message_id=self.message_id,
+                reply=unique_calls(reply, used),
+                provider=opened.info.provider,
+                dialect=opened.dialect.value,
+                usage=usage,
+                context_tokens=usage.tokens_input + usage.tokens_output,
+                context_window=ready.window,
+                duration_ms=duration_ms,
+                reasoning_ms=self._reasoning_ms or (duration_ms if reply.reasoning else 0),
+            ),
+            clear_partial=True,
+        )
+        await self._env.fault("after_reply")
+
+    def _earlier_call_ids(self) -> set[str]:
+        return {call.id for entry in self._handle.current.entries for call in entry.calls}
+
+    async def _overflowed(self, error: ContextOverflowError) -> None:
+        state = self._handle.current
+        if state.overflows + 1 >= MOST_OVERFLOWS or (error.n_ctx is None and error.status is None):
+            await self._failed(error.code, error)
+            return
+        opened = await self._env.gateway.open(state.agent, state.language)
+        known = min(opened.window, state.window or opened.window)
+        smaller = error.n_ctx if error.n_ctx and error.n_ctx < known else int(known * SHRINK)
+        await self._env.journal.append(self._handle, *self.interrupted("overflow"), WindowLearned(context_window=max(512, smaller)))
+
+    async def _failed(self, code: str, error: ProviderError) -> None:
+        failed = RunFailed(code=code, message=str(error), recoverable=error.recoverable or code != "bad_request")
+        await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+
+
+def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
+    """The reply with call ids that are unique in the run: some servers number the calls of each reply from zero again."""
+    calls = []
+    taken = set(used)
+    for call in reply.tool_calls:
+        fresh = call.id or new_id()
+        if fresh in taken:
+            fresh = f"{fresh}-{new_id()[-8:]}"
+        taken.add(fresh)
+        calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
+    return reply.model_copy(update={"tool_calls": tuple(calls)})
