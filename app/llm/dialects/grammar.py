@@ -210,8 +210,10 @@ def tools_grammar(tools: Sequence[ToolSpec], *, require_call: bool = False, max_
     options = []
     for tool in tools:
         arguments = SchemaGrammar(rules, tool.parameters, f"args {tool.name}").rule()
-        options.append(f"{literal(f'{tool.name}">')} {arguments}")
-    call = f"{literal(_OPEN_WORD + ' name="')} {_either(options)} {literal('</tool_call>')}"
+        name = literal(tool.name + '">')
+        options.append(f"{name} {arguments}")
+    opening, closing = literal(_OPEN_WORD + ' name="'), literal("</tool_call>")
+    call = f"{opening} {_either(options)} {closing}"
     if require_call:
         head = {"root": "call", "call": call}
     else:
