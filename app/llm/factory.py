@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.domain.clock import Clock
+from app.domain.errors import UsageError
 from app.domain.provider import ProviderConfig, ProviderKind
+from app.i18n import N_
 from app.llm.base import Provider
 from app.llm.secrets import KeyVault
+
+if TYPE_CHECKING:
+    from app.llm.provider import HttpProvider
 
 
 def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
@@ -19,6 +25,19 @@ def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, model
     Raises:
         UsageError: the base URL cannot be one.
     """
+    if config.kind is ProviderKind.LOCAL:
+        from app.llm.local.provider import LocalProvider
+
+        return LocalProvider(models_dir, clock, name=config.name)
+    return create_http_provider(config, vault, clock)
+
+
+def create_http_provider(config: ProviderConfig, vault: KeyVault, clock: Clock) -> HttpProvider:
+    """The provider for a server, of any kind but the built-in one.
+
+    Raises:
+        UsageError: the base URL cannot be one, or the kind has no server to reach.
+    """
     if config.kind is ProviderKind.MISTRAL:
         from app.llm.mistral import MistralProvider
 
@@ -27,10 +46,8 @@ def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, model
         from app.llm.ollama import OllamaProvider
 
         return OllamaProvider(config, vault, clock)
-    if config.kind is ProviderKind.LOCAL:
-        from app.llm.local.provider import LocalProvider
+    if config.kind is ProviderKind.OPENAI:
+        from app.llm.openai_compatible import OpenAICompatibleProvider
 
-        return LocalProvider(models_dir, clock)
-    from app.llm.openai_compatible import OpenAICompatibleProvider
-
-    return OpenAICompatibleProvider(config, vault, clock)
+        return OpenAICompatibleProvider(config, vault, clock)
+    raise UsageError(N_("The provider {provider} is built in: it has no address to connect to."), code="kind", provider=config.name)

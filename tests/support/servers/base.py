@@ -1,0 +1,266 @@
+"""A small HTTP/1.1 server on a random loopback port whose answers a test scripts.
+
+It streams with chunked encoding in pieces of any size, cuts connections where told to, waits for events, and notices when its client goes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Request:
+    """What came in; header names are in lower case."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Call:
+    """One scripted tool call. ``id`` None leaves it out; ``whole`` sends it in one piece."""
+
+    name: str
+    arguments: dict[str, Any] | str = field(default_factory=dict)
+    id: str | None = "call_1"
+    whole: bool = False
+
+
+@dataclass
+class Reply:
+    """One scripted reply.
+
+    Attributes:
+        pieces: characters of text in one event.
+        chunk_size: bytes written at once; None writes each event whole.
+        cut_after: events sent before the connection breaks; None sends all.
+        hold_after: events sent before waiting for ``gate``.
+        end_mark: whether the stream ends as its protocol says (``[DONE]``, ``done: true``); ``finish`` None leaves the reason out.
+        tail_open: keep the connection open after the last event, until the client goes.
+        midway_error: JSON sent as an event in place of the rest, after ``error_after`` events.
+        raw: the body to send instead of all this, with ``content_type``.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    calls: Iterable[Call] = ()
+    usage: dict[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
+    finish: str | None = "stop"
+    pieces: int = 5
+    chunk_size: int | None = None
+    cut_after: int | None = None
+    hold_after: int | None = None
+    gate: asyncio.Event | None = None
+    end_mark: bool = True
+    tail_open: bool = False
+    midway_error: Any = None
+    error_after: int = 0
+    raw: bytes | None = None
+    content_type: str | None = None
+    model: str = "test-model"
+
+
+@dataclass
+class Failure:
+    """An answer that is not a success; ``body`` is JSON, text or bytes. ``hang`` never answers, ``drop`` closes without an answer."""
+
+    status: int = 500
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    hang: bool = False
+    drop: bool = False
+
+
+Step = Reply | Failure
+
+
+class ClientGone(Exception):
+    """The client closed its connection while it was being served."""
+
+
+class FakeServer:
+    """Base of the fakes. Use as ``async with``; script chat replies with ``server.script(...)``.
+
+    Attributes:
+        requests: everything that came in, in order.
+        disconnected: set when a client went away before its answer was over; ``disconnected_at`` is the loop's time then.
+        streaming: set when the first event of a reply was written.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.steps: list[Step] = []
+        self.disconnected = asyncio.Event()
+        self.disconnected_at = 0.0
+        self.streaming = asyncio.Event()
+        self.port = 0
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def script(self, *steps: Step) -> Self:
+        self.steps.extend(steps)
+        return self
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def of(self, path: str) -> list[Request]:
+        """The requests to one path."""
+        return [request for request in self.requests if request.path == path]
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=64 * 1024 * 1024)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def handle(self, request: Request, out: Response) -> None:
+        """Answer one request; the fakes implement it."""
+        await out.json({"error": "not found"}, status=404)
+
+    def next_step(self) -> Step:
+        assert self.steps, "the server's script is over and it was asked again"
+        return self.steps.pop(0)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            while (request := await _read_request(reader)) is not None:
+                self.requests.append(request)
+                out = Response(self, reader, writer)
+                await self.handle(request, out)
+                if out.closed:
+                    break
+        except (ClientGone, ConnectionError, asyncio.IncompleteReadError):
+            self.disconnected_at = asyncio.get_running_loop().time()
+            self.disconnected.set()
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+
+class Response:
+    """Writes one answer. ``closed`` says that the connection cannot serve another request."""
+
+    def __init__(self, server: FakeServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._server = server
+        self._reader = reader
+        self._writer = writer
+        self.closed = False
+
+    async def json(self, body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        await self.body(json.dumps(body).encode(), "application/json", status=status, headers=headers)
+
+    async def body(self, data: bytes, content_type: str, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self._head(status, {"content-type": content_type, "content-length": str(len(data)), **(headers or {})})
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def failure(self, failure: Failure) -> None:
+        """Send a scripted failure."""
+        if failure.hang:
+            await self._until_gone()
+        if failure.drop:
+            self.closed = True
+            return
+        if isinstance(failure.body, (str, bytes)):
+            data = failure.body.encode() if isinstance(failure.body, str) else failure.body
+            await self.body(data, "text/plain", status=failure.status, headers=failure.headers)
+        else:
+            await self.json(failure.body, status=failure.status, headers=failure.headers)
+
+    async def stream(self, events: Iterable[bytes], content_type: str, reply: Reply) -> None:
+        """Send events with chunked encoding, as the reply says; watches for the client going away meanwhile."""
+        self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
+        await self._writer.drain()
+        for sent, event in enumerate(events):
+            if reply.cut_after is not None and sent >= reply.cut_after:
+                self.closed = True
+                return
+            if reply.hold_after == sent and reply.gate is not None:
+                await self._or_gone(reply.gate.wait())
+            size = reply.chunk_size or len(event)
+            for start in range(0, len(event), size):
+                piece = event[start : start + size]
+                self._writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                await self._writer.drain()
+                await asyncio.sleep(0)
+            self._server.streaming.set()
+        if reply.cut_after is not None:
+            self.closed = True
+            return
+        if reply.tail_open:
+            await self._until_gone()
+        self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+        self._writer.write("\r\n".join(lines).encode())
+
+    async def _until_gone(self) -> None:
+        await self._reader.read(1)
+        raise ClientGone
+
+    async def _or_gone(self, waiting: Any) -> None:
+        """Wait for something, unless the client goes first."""
+        tasks = [asyncio.ensure_future(waiting), asyncio.ensure_future(self._reader.read(1))]
+        done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+        if tasks[1] in done:
+            raise ClientGone
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+    """The next request of a connection, None when it was closed between two."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.split("\r\n")
+    method, path, _ = first.split(" ", 2)
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+    if "chunked" in headers.get("transfer-encoding", ""):
+        body = b"".join([piece async for piece in _chunks(reader)])
+    else:
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(method, path.partition("?")[0], headers, body)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while size := int((await reader.readline()).strip() or b"0", 16):
+        yield await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
+
+
+def split(text: str, size: int) -> list[str]:
+    """A text in pieces."""
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def dump(value: Any) -> str:
+    """JSON as most servers write it: not ASCII only."""
+    return json.dumps(value, ensure_ascii=False)
