@@ -1,0 +1,254 @@
+"""Memories of the workflow and of all workflows: search, filters, add, edit, delete with undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
+
+from app.desktop.panes.base import Pane, deleted_toast
+from app.desktop.panes.jobs import error_text
+from app.desktop.panes.memory_dialog import MemoryDialog
+from app.desktop.panes.memory_list import TYPE_WORDS, MemoryListView, MemoryRow
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import EmptyState, label
+from app.domain.memory import Memory, MemoryScope, MemoryType
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+
+PAGE = 100
+DEBOUNCE_MS = 250
+SEARCH_WORDS = {
+    "hybrid": N_("found by words and meaning"),
+    "vector": N_("found by meaning"),
+    "text": N_("found by words"),
+    "full_text": N_("found by words"),
+}
+
+
+class MemoryPane(Pane):
+    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls."""
+
+    topics = ("memory",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("memory-pane")
+        self._complete = True
+        self._deleting: dict[str, Memory] = {}
+        self._add = self.add_tool("plus", self.add)
+        self.search = QLineEdit(self)
+        self.search.setObjectName("memory-search")
+        self.search.setClearButtonEnabled(True)
+        self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        mark(self.search, "search")
+        self.column.addWidget(self.search)
+        self._build_filters()
+        self.found = label("", "small", self)
+        self.found.hide()
+        self.column.addWidget(self.found)
+        self.list = MemoryListView(self)
+        self.empty = EmptyState("brain", parent=self)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self.column.addWidget(self._stack, 1)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(DEBOUNCE_MS)
+        self._typing.timeout.connect(self.reload)
+        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self.search.returnPressed.connect(self.reload)
+        self.list.opened.connect(self.edit)
+        self.list.deleted.connect(self.delete)
+        self.list.end_reached.connect(self._next_page)
+        self.list.customContextMenuRequested.connect(self._menu)
+        self.add_key("Ctrl+Shift+M", self.add)
+        theme().changed.connect(self._dress)
+        self.retranslate()
+
+    def _build_filters(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self.type_filter, self.scope_filter, self.tag_filter = (QComboBox(self) for _ in range(3))
+        for box, name in ((self.type_filter, "memory-type-filter"), (self.scope_filter, "memory-scope-filter"), (self.tag_filter, "")):
+            box.setObjectName(name or "memory-tag-filter")
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(5)
+            mark(box, "chip-plain")
+            row.addWidget(box, 1)
+        self.column.addLayout(row)
+        for kind in (None, *MemoryType):
+            self.type_filter.addItem("", kind)
+        for scope in (MemoryScope.BOTH, MemoryScope.WORKFLOW, MemoryScope.GENERAL):
+            self.scope_filter.addItem("", scope)
+        self.tag_filter.addItem("", "")
+        for box in (self.type_filter, self.scope_filter, self.tag_filter):
+            box.activated.connect(lambda _index: self.reload())
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def title(self) -> str:
+        return _("Memory")
+
+    def _filters(self) -> dict[str, Any]:
+        kind, tag = self.type_filter.currentData(), self.tag_filter.currentData()
+        return {
+            "workflow_id": self.workflow_id,
+            "scope": MemoryScope(self.scope_filter.currentData()),
+            "type": MemoryType(kind) if kind else None,
+            "tags": (tag,) if tag else (),
+        }
+
+    def reload(self) -> None:
+        self._typing.stop()
+        self.jobs.start(self._load(self.workflow_id), "load")
+
+    async def _load(self, workflow_id: str) -> None:
+        query, filters = self.search.text().strip(), self._filters()
+        how = ""
+        if not workflow_id:
+            rows: list[MemoryRow] = []
+        elif query:
+            found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, threshold=0.0, **filters))
+            rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
+        else:
+            rows = await self._page(0, filters)
+        self._complete = bool(query) or len(rows) < PAGE
+        if not query and workflow_id:
+            await self._load_tags(workflow_id)
+        self.list.memories.set_rows([row for row in rows if row.memory.id not in self._deleting])
+        self.found.setVisible(bool(query))
+        self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
+        self._show()
+
+    async def _page(self, offset: int, filters: dict[str, Any]) -> list[MemoryRow]:
+        page: list[Memory] = await self.bridge.call(lambda a: a.memories.list(limit=PAGE, offset=offset, **filters))
+        return [MemoryRow(memory) for memory in page]
+
+    def _next_page(self) -> None:
+        if not self._complete:
+            self._complete = True
+            self.jobs.start(self._more(), "load")
+
+    async def _more(self) -> None:
+        rows = await self._page(self.list.memories.rowCount() + len(self._deleting), self._filters())
+        self._complete = len(rows) < PAGE
+        self.list.memories.append([row for row in rows if row.memory.id not in self._deleting])
+
+    async def _load_tags(self, workflow_id: str) -> None:
+        """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
+        described = await self.bridge.call(lambda a: a.memories.describe(workflow_id))
+        tags = list((described or {}).get("tags") or [])
+        chosen = self.tag_filter.currentData()
+        if [self.tag_filter.itemData(row) for row in range(1, self.tag_filter.count())] != tags:
+            while self.tag_filter.count() > 1:
+                self.tag_filter.removeItem(1)
+            for tag in tags:
+                self.tag_filter.addItem(f"#{tag}", tag)
+            self.tag_filter.setCurrentIndex(max(0, self.tag_filter.findData(chosen)))
+
+    def _show(self) -> None:
+        count = self.list.memories.rowCount()
+        self.heading.setText(_("MEMORY"))
+        self._stack.setCurrentWidget(self.list if count else self.empty)
+        filtered = bool(self.search.text().strip() or self.type_filter.currentIndex() or self.scope_filter.currentIndex())
+        if filtered or self.tag_filter.currentIndex() > 0:
+            self.empty.set_texts(_("Nothing found"), _("Try other words or fewer filters."))
+        else:
+            self.empty.set_texts(_("No memories yet"), _("What agents or you want kept appears here."))
+        self._add.setEnabled(bool(self.workflow_id))
+
+    def retranslate(self) -> None:
+        self._add.describe(_("Add a memory"), "Ctrl+Shift+M")
+        self.search.setPlaceholderText(_("Search memories"))
+        self.search.setAccessibleName(_("Search memories"))
+        self.list.setAccessibleName(_("Memories"))
+        for row, kind in enumerate((None, *MemoryType)):
+            self.type_filter.setItemText(row, _(TYPE_WORDS[kind]) if kind else _("All types"))
+        for row, text in enumerate((_("Everywhere"), _("This workflow"), _("All workflows"))):
+            self.scope_filter.setItemText(row, text)
+        self.tag_filter.setItemText(0, _("All tags"))
+        for box, name in ((self.type_filter, _("Type")), (self.scope_filter, _("Scope")), (self.tag_filter, _("Tag"))):
+            box.setAccessibleName(name)
+        self._show()
+        self.list.viewport().update()
+
+    def _dress(self) -> None:
+        self._lens.setIcon(theme().icon("search"))
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _row(self, memory_id: str) -> MemoryRow | None:
+        number = self.list.memories.row_of(memory_id)
+        return self.list.memories.rows[number] if number >= 0 else None
+
+    def add(self) -> None:
+        """Open the form of a new memory."""
+        if self.workflow_id:
+            workflow_id = self.workflow_id
+            self._open_form(None, lambda fields: lambda a: a.memories.add(workflow_id=workflow_id, **fields))
+
+    def edit(self, memory_id: str) -> None:
+        """Open a memory: its text, where it came from, and in a search why it was found."""
+        row = self._row(memory_id)
+        if row is not None:
+            self._open_form(row, lambda fields: lambda a: a.memories.update(memory_id, **fields))
+
+    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
+        dialog = MemoryDialog(row, self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                await self.bridge.call(work(fields))
+            except Exception as error:
+                dialog.show_error(error_text(error))
+                return
+            dialog.close_done()
+            self.reload()
+
+        dialog.accepted_fields.connect(lambda fields: self.jobs.start(save(fields)))
+        dialog.open()
+
+    def delete(self, memory_id: str) -> None:
+        """Take it off the list; it is really deleted when the offer to undo has passed."""
+        row = self._row(memory_id)
+        if row is None:
+            return
+        self._deleting[memory_id] = row.memory
+        self.list.memories.remove(memory_id)
+        self._show()
+        deleted_toast(self, _("Memory deleted"), lambda: self._undelete(memory_id), lambda: self._delete_now(memory_id))
+
+    def _undelete(self, memory_id: str) -> None:
+        self._deleting.pop(memory_id, None)
+        self.reload()
+
+    def _delete_now(self, memory_id: str) -> None:
+        async def job() -> None:
+            try:
+                await self.bridge.call(lambda a: a.memories.delete(memory_id))
+            finally:
+                self._deleting.pop(memory_id, None)
+                self.reload()
+
+        if memory_id in self._deleting:
+            self.jobs.start(job())
+
+    def _menu(self, at: QPoint) -> None:
+        index = self.list.indexAt(at)
+        if not index.isValid():
+            return
+        self.list.setCurrentIndex(index)
+        row = self.list.current_row()
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(theme().icon("pencil"), _("Open…"), lambda: self.edit(row.memory.id))
+        menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
+        menu.popup(self.list.viewport().mapToGlobal(at))
