@@ -1,0 +1,358 @@
+"""The engine as one object: what the desktop, the command line and Python callers open.
+
+    async with Atelier.open(data_dir) as atelier:
+        async for event in atelier.run("What is 12*7?", agent=config):
+            print(event.wire())
+
+Importing this module needs no Qt and loads no model, no database driver and no HTTP client; they are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.domain.agent import AgentConfig
+from app.domain.chat import ImagePart
+from app.domain.clock import Clock, SystemClock
+from app.domain.events import Dispatch
+from app.domain.settings import Settings
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import RunMode, RunStatus, Workflow
+from app.engine.bus import EventBus
+from app.i18n import set_language
+
+if TYPE_CHECKING:
+    from app.engine.gateway import ModelFactory, ModelGateway
+    from app.engine.journal import Journal
+    from app.engine.question_gate import WorkflowQuestionGate
+    from app.engine.run.environment import FaultPoint, RunEnvironment
+    from app.engine.runs import RunManager, Who
+    from app.engine.services.agents import AgentService
+    from app.engine.services.data import DataService
+    from app.engine.services.memories import MemoryService
+    from app.engine.services.models import ModelService
+    from app.engine.services.providers import ProviderService
+    from app.engine.services.questions import QuestionService
+    from app.engine.services.reports import ReportService
+    from app.engine.services.settings import SettingsService
+    from app.engine.services.tasks import TaskService
+    from app.engine.services.workflows import WorkflowService
+    from app.llm.base import Embedder
+    from app.llm.secrets import KeyVault
+    from app.storage.datadir import DataDir
+    from app.storage.repositories import Repositories
+    from app.storage.store import Store
+    from app.tools.memory.search import MemorySearch
+    from app.tools.registry import ToolRegistry
+
+log = logging.getLogger(__name__)
+
+
+class Atelier:
+    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder.
+
+    Attributes:
+        bus: stream events and change notices.
+        runs: starts and steers runs.
+        workflows, agents, providers, models, tasks, memories, reports, questions, settings, data: the services, one a noun.
+        embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
+    """
+
+    store: Store
+    datadir: DataDir
+    repos: Repositories
+    vault: KeyVault
+    registry: ToolRegistry
+    journal: Journal
+    runs: RunManager
+    gate: WorkflowQuestionGate
+    embedder: Embedder | None
+    memory_search: MemorySearch
+    workflows: WorkflowService
+    agents: AgentService
+    providers: ProviderService
+    models: ModelService
+    tasks: TaskService
+    memories: MemoryService
+    reports: ReportService
+    questions: QuestionService
+    settings: SettingsService
+    data: DataService
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.bus = EventBus()
+        self.embedder = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        data_dir: Path | None = None,
+        *,
+        clock: Clock | None = None,
+        model_factory: ModelFactory | None = None,
+        embedder: Embedder | None = None,
+        vault: KeyVault | None = None,
+        fsync: bool | None = None,
+        fault: FaultPoint | None = None,
+    ) -> AsyncIterator[Atelier]:
+        """Open a data folder, and close everything at the end.
+
+        Args:
+            data_dir: the folder; None takes ``ATELIER_DATA_DIR`` or the platform's place for user data.
+            model_factory: brings its own model for every agent (tests, programs that embed Atelier); None uses the providers.
+            embedder: replaces the one the settings name.
+            fsync: overrides the setting of that name.
+
+        Raises:
+            StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
+        """
+        atelier = cls(clock or SystemClock())
+        await atelier._open(data_dir, model_factory, embedder, vault, fsync, fault)
+        try:
+            yield atelier
+        finally:
+            await atelier._close()
+
+    # -- running -------------------------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        agent: AgentConfig | str | None = None,
+        workflow_id: str | None = None,
+        images: tuple[ImagePart, ...] = (),
+        strategy: Dispatch = Dispatch.QUEUE,
+        mode: RunMode = RunMode.AUTO,
+    ) -> AsyncIterator[StreamEvent]:
+        """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
+
+        The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable. Closing the
+        iterator early leaves the run at work.
+
+        Args:
+            agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
+            workflow_id: None makes a new workflow.
+        """
+        config, agent_id = await self.find_agent(agent)
+        if workflow_id is None:
+            workflow_id = (await self.workflows.create(agent_id=agent_id)).id
+        queue: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
+        try:
+            run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
+            await self.workflows.name_after(workflow_id, prompt)
+            async for event in self._until_settled(run_id, queue):
+                yield event
+        finally:
+            unsubscribe()
+
+    async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
+        """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
+        row = await self.repos.runs.get(run_id)
+        queue: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        unsubscribe = self.bus.subscribe(queue.put_nowait, row.workflow_id)
+        try:
+            await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
+            async for event in self._until_settled(run_id, queue):
+                yield event
+        finally:
+            unsubscribe()
+
+    async def _until_settled(self, run_id: str, queue: asyncio.Queue[StreamEvent]) -> AsyncIterator[StreamEvent]:
+        settled = asyncio.create_task(self.runs.wait(run_id))
+        completed = False
+        try:
+            while True:
+                getting = asyncio.create_task(queue.get())
+                await asyncio.wait((getting, settled), return_when=asyncio.FIRST_COMPLETED)
+                if getting.done():
+                    event = getting.result()
+                    completed = event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id
+                    yield event
+                    continue
+                getting.cancel()
+                break
+            while not queue.empty():
+                event = queue.get_nowait()
+                completed = event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id
+                yield event
+            if not completed:
+                yield await self._waiting(run_id)
+        finally:
+            settled.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await settled
+
+    async def _waiting(self, run_id: str) -> StreamEvent:
+        row = await self.repos.runs.get(run_id)
+        paused = row.status is RunStatus.PAUSED
+        handle = self.runs.state_of(run_id)
+        limited = paused and handle is not None and handle.current.limit is not None
+        return StreamEvent(
+            seq=self.journal.last_stream_seq(row.workflow_id),
+            time=self.clock.now(),
+            workflow_id=row.workflow_id,
+            run_id=run_id,
+            parent_run_id=row.parent_run_id,
+            correlation_id=row.correlation_id,
+            agent_id=row.agent_id,
+            agent_name=row.agent_name,
+            depth=row.depth,
+            durable=False,
+            chunk_type=ChunkType.WORKFLOW_COMPLETE,
+            data={"status": "limited" if limited else "waiting"},
+        )
+
+    async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
+        """A configuration and the id of the stored agent it came from, from whatever names an agent."""
+        if agent is None or isinstance(agent, AgentConfig):
+            return agent, ""
+        stored = await self.agents.by_name(agent)
+        return stored.config, stored.id
+
+    async def use_embedder(self, settings: Settings) -> None:
+        """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
+        from app.engine.embedding import create_embedder
+
+        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault)
+        self.memory_search.use(self.embedder)
+        if old is not None and old is not self.embedder:
+            await old.aclose()
+
+    # -- opening and closing -------------------------------------------------------------------------------------------------------
+
+    async def _open(
+        self,
+        data_dir: Path | None,
+        model_factory: ModelFactory | None,
+        embedder: Embedder | None,
+        vault: KeyVault | None,
+        fsync: bool | None,
+        fault: FaultPoint | None,
+    ) -> None:
+        from app.llm.secrets import KeyVault
+        from app.storage.datadir import DataDir, default_data_dir
+        from app.storage.repositories import Repositories
+        from app.storage.store import Store
+        from app.tools.registry import create_default_tool_registry
+
+        self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
+        self.vault = vault or KeyVault()
+        self.registry = create_default_tool_registry()
+        self.store = await Store.open(
+            self.datadir.database, fsync=True if fsync is None else fsync, clock=self.clock, backups=self.datadir.backups
+        )
+        try:
+            self.repos = Repositories(self.store, self.datadir)
+            settings = await self.repos.settings.load()
+            set_language(settings.language)
+            self._make_services()
+            await self._make_memory(settings, embedder)
+            self._make_runs(settings, model_factory, fault)
+            await self.runs.index()
+            await self.agents.ensure_builtin()
+        except BaseException:
+            await self.store.close()
+            raise
+
+    def _make_services(self) -> None:
+        from app.engine.journal import Journal
+        from app.engine.services.agents import AgentService
+        from app.engine.services.data import DataService
+        from app.engine.services.memories import MemoryService
+        from app.engine.services.models import ModelService
+        from app.engine.services.providers import ProviderService
+        from app.engine.services.questions import QuestionService
+        from app.engine.services.reports import ReportService
+        from app.engine.services.settings import SettingsService
+        from app.engine.services.tasks import TaskService
+        from app.engine.services.workflows import WorkflowService
+
+        self.journal = Journal(self.repos, self.bus, self.clock)
+        self.providers = ProviderService(self)
+        self.models = ModelService(self)
+        self.workflows = WorkflowService(self)
+        self.agents = AgentService(self)
+        self.tasks = TaskService(self)
+        self.memories = MemoryService(self)
+        self.reports = ReportService(self)
+        self.questions = QuestionService(self)
+        self.settings = SettingsService(self)
+        self.data = DataService(self)
+
+    async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
+        from app.domain.errors import AtelierError
+        from app.engine.embedding import create_embedder
+        from app.tools.memory.search import MemorySearch
+
+        try:
+            self.embedder = embedder or await create_embedder(settings.embedder, self.providers, self.vault)
+        except AtelierError as error:
+            log.warning("no embedder, full text alone: %s", error)
+        self.memory_search = MemorySearch(self.repos.memories, self.embedder, self.clock)
+
+    def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
+        from app.engine.gateway import FactoryGateway
+        from app.engine.models import ProviderGateway
+        from app.engine.question_gate import WorkflowQuestionGate
+        from app.engine.run.environment import RunEnvironment
+        from app.engine.runs import RunManager
+        from app.llm.embedders.builtin import BuiltinEmbedder
+
+        async def pending(workflow_id: str) -> int:
+            return len(await self.repos.questions.pending(workflow_id))
+
+        self.gate = WorkflowQuestionGate(pending, self.clock)
+        gateway: ModelGateway
+        if model_factory is not None:
+            gateway = FactoryGateway(model_factory)
+        else:
+            # The guided dialect needs the built-in embedder whatever memories use; when both do, they share it.
+            nearest = self.embedder if isinstance(self.embedder, BuiltinEmbedder) else BuiltinEmbedder()
+            gateway = ProviderGateway(self.providers, self.models, nearest)
+        self.environment: RunEnvironment = RunEnvironment(
+            repos=self.repos,
+            journal=self.journal,
+            bus=self.bus,
+            registry=self.registry,
+            gateway=gateway,
+            clock=self.clock,
+            memory_search=self.memory_search,
+            questions=self.gate,
+            record_answer=self.gate.record,
+        )
+        if fault is not None:
+            self.environment.fault = fault
+        self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+
+    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
+        from app.domain.errors import NotFoundError
+        from app.engine.runs import Who
+
+        for wanted in (agent_id, workflow.agent_id):
+            if wanted:
+                try:
+                    agent = await self.agents.get(wanted)
+                except NotFoundError:
+                    if wanted == agent_id:
+                        raise
+                    continue
+                return Who(agent.config, agent.id)
+        agent = await self.agents.default()
+        return Who(agent.config, agent.id)
+
+    async def _close(self) -> None:
+        await self.runs.close()
+        await self.providers.aclose()
+        if self.embedder is not None:
+            await self.embedder.aclose()
+        await self.store.close()

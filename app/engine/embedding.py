@@ -1,0 +1,40 @@
+"""Which embedder is in use: made from the settings, switched while the program runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.domain.errors import UsageError
+from app.domain.settings import EmbedderSettings
+from app.i18n import N_
+from app.llm.base import Embedder
+
+if TYPE_CHECKING:
+    from app.engine.services.providers import ProviderService
+    from app.llm.secrets import KeyVault
+
+PROVIDER_KINDS = ("ollama", "mistral", "openai")
+
+
+async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault) -> Embedder | None:
+    """The embedder the settings name, not loaded yet; None when vectors are switched off.
+
+    Raises:
+        NotFoundError: the settings name a provider that does not exist.
+        UsageError: the settings lack a provider or a model.
+    """
+    if settings.kind == "none":
+        return None
+    if settings.kind == "builtin":
+        from app.llm.embedders.builtin import BuiltinEmbedder
+
+        return BuiltinEmbedder()
+    if settings.kind == "sentence-transformers":
+        from app.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(settings.model)
+    if not settings.provider or not settings.model:
+        raise UsageError(N_("Choose a provider and a model for the embeddings."))
+    from app.llm.factory import create_embedder as create_remote
+
+    return create_remote(await providers.get(settings.provider), vault, settings.model, settings.dimension)

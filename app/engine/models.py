@@ -1,0 +1,40 @@
+"""The real model gateway: the agent's provider, what is known of its model, and the dialect that fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.domain.agent import AgentConfig, ToolDialect
+from app.engine.gateway import OpenModel
+from app.llm.base import Embedder
+
+if TYPE_CHECKING:
+    from app.engine.services.models import ModelService
+    from app.engine.services.providers import ProviderService
+
+
+class ProviderGateway:
+    """Opens models over the configured providers.
+
+    Attributes:
+        embedder: finds the nearest examples for the guided dialect; the built-in one.
+    """
+
+    def __init__(self, providers: ProviderService, models: ModelService, embedder: Embedder) -> None:
+        self._providers = providers
+        self._models = models
+        self._embedder = embedder
+
+    async def open(self, agent: AgentConfig, language: str) -> OpenModel:
+        """See ``ModelGateway.open``."""
+        from app.llm.dialects import with_dialect
+        from app.llm.profiles import dialect_for
+
+        provider = await self._providers.provider(agent.provider)
+        info = await self._models.info(agent.provider, agent.model)
+        dialect = dialect_for(agent, info)
+        if dialect is ToolDialect.GUIDED:
+            from app.llm.guided import GuidedModel
+
+            return OpenModel(model=GuidedModel(provider, self._embedder, language=language), plain=provider, info=info, dialect=dialect)
+        return OpenModel(model=with_dialect(provider, dialect), plain=provider, info=info, dialect=dialect)

@@ -1,0 +1,176 @@
+"""The next step: total, and right in every situation a run can be in."""
+
+from __future__ import annotations
+
+from app.domain.agent import Budget
+from app.domain.events import (
+    Injected,
+    LimitKind,
+    LimitReached,
+    LoopDetected,
+    PauseReason,
+    QuestionAsked,
+    RunFailed,
+    RunPaused,
+    RunResumed,
+    TaskChanged,
+    UserMessage,
+)
+from app.domain.question import QuestionSpec, QuestionType, UserQuestion
+from app.domain.task import Task, TaskStatus
+from app.domain.workflow import RunMode, RunStatus
+from app.engine.run.reduce import ARE_YOU_DONE, FINISH_NOW
+from app.engine.run.state import EntryKind
+from app.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Wait, next_step
+from tests.support.runs import Script, agent, call, finished, interpret, reply, started
+
+
+def test_message_then_model_then_finish() -> None:
+    script = Script()
+    assert next_step(script.state) == CallModel()
+    script.add(reply("hi"))
+    step = next_step(script.state)
+    assert isinstance(step, Finish)
+    assert (step.ending.status, step.ending.result) == (RunStatus.COMPLETED, "hi")
+
+
+def test_calls_are_executed_then_the_model_is_asked_again() -> None:
+    script = Script().add(reply("", call("a"), call("b")))
+    step = next_step(script.state)
+    assert isinstance(step, ExecuteCalls)
+    assert [c.call.id for c in step.calls] == ["a", "b"]
+    script.add(started("a"), finished("a"))
+    step = next_step(script.state)
+    assert isinstance(step, ExecuteCalls)
+    assert [c.call.id for c in step.calls] == ["b"]
+
+
+def test_intent_without_a_result_is_recovered_before_anything_else() -> None:
+    script = Script().add(reply("", call("a"), call("b")), started("a"))
+    step = next_step(script.state)
+    assert isinstance(step, RecoverCalls)
+    assert [c.call.id for c in step.calls] == ["a"]
+
+
+def test_question_waits_but_lets_the_other_calls_run() -> None:
+    asked = UserQuestion(workflow_id="w", run_id="r", call_id="a", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT))
+    script = Script().add(reply("", call("a"), call("b")), started("a"), QuestionAsked(question=asked))
+    assert isinstance(next_step(script.state), ExecuteCalls)
+    script.add(started("b"), finished("b"))
+    assert next_step(script.state) == Wait("user")
+
+
+def test_iteration_cap_pauses_before_the_next_request() -> None:
+    script = Script(config=agent(max_tool_iterations=1)).add(reply("", call("a")), started("a"), finished("a"))
+    assert next_step(script.state) == Append(
+        (LimitReached(limit=LimitKind.ITERATIONS, value=1, cap=1), RunPaused(reason=PauseReason.LIMIT))
+    )
+
+
+def test_each_budget_stops_the_run() -> None:
+    cases = {
+        LimitKind.TOKENS: Budget(max_tokens=15),
+        LimitKind.COST: Budget(max_cost=0.5),
+        LimitKind.TIME: Budget(max_seconds=2),
+    }
+    for kind, budget in cases.items():
+        script = Script(config=agent(budget=budget)).add(reply("", call("a"), cost=0.5), started("a"), finished("a"))
+        step = next_step(script.state)
+        assert isinstance(step, Append), kind
+        assert isinstance(step.bodies[0], LimitReached)
+        assert step.bodies[0].limit is kind
+    script = Script(config=agent(budget=Budget(max_tool_calls=1))).add(reply("", call("a"), call("b")), started("a"), finished("a"))
+    step = next_step(script.state)
+    assert isinstance(step, Append)
+    assert isinstance(step.bodies[0], LimitReached)
+    assert step.bodies[0].limit is LimitKind.TOOL_CALLS
+
+
+def test_raised_limit_lets_the_run_go_on() -> None:
+    script = Script(config=agent(max_tool_iterations=1)).add(reply("", call("a")), started("a"), finished("a"))
+    step = next_step(script.state)
+    assert isinstance(step, Append)
+    script.add(*step.bodies)
+    assert next_step(script.state) == Wait("paused")
+    script.add(RunResumed(raise_limits={LimitKind.ITERATIONS: 1}))
+    assert next_step(script.state) == CallModel()
+
+
+def test_finish_now_asks_once_more_without_tools_whatever_the_limit() -> None:
+    script = Script(config=agent(max_tool_iterations=1)).add(reply("", call("a")), started("a"), finished("a"))
+    script.add(RunResumed(), Injected(reason=FINISH_NOW, content="finish"))
+    assert next_step(script.state) == CallModel(with_tools=False)
+
+
+def loop_of(count: int, result: str = "same") -> Script:
+    script = Script()
+    for number in range(count):
+        script.add(reply("", call(f"c{number}", expression="1+1")))
+        script.add(started(f"c{number}", arguments={"expression": "1+1"}), finished(f"c{number}", text=result))
+        step = next_step(script.state)
+        if isinstance(step, Append):
+            script.add(*step.bodies)
+    return script
+
+
+def test_third_identical_call_warns_the_model_and_the_fifth_pauses() -> None:
+    warned = loop_of(3)
+    assert isinstance(warned.events[-2].body, LoopDetected)
+    assert warned.events[-2].body.action == "warn"
+    assert warned.state.entries[-1].kind is EntryKind.NOTE
+    assert "3 times" in warned.state.entries[-1].text
+    assert next_step(warned.state) == CallModel()
+    paused = loop_of(5)
+    assert isinstance(paused.events[-2].body, LoopDetected)
+    assert paused.events[-2].body.action == "pause"
+    assert paused.state.pause is PauseReason.LOOP
+    assert sum(isinstance(event.body, LoopDetected) for event in paused.events) == 2
+
+
+def test_a_changing_result_is_no_loop() -> None:
+    script = Script()
+    for number in range(8):
+        script.add(reply("", call(f"c{number}", expression="1+1")), started(f"c{number}"), finished(f"c{number}", text=str(number)))
+        assert next_step(script.state) == CallModel()
+
+
+def test_after_a_loop_pause_the_count_begins_again() -> None:
+    script = loop_of(5).add(RunResumed())
+    assert next_step(script.state) == CallModel()
+
+
+def test_open_tasks_are_asked_about_once() -> None:
+    task = Task(id="t", workflow_id="w", run_id="r", name="write tests", status=TaskStatus.PENDING)
+    script = Script().add(TaskChanged(action="create", task=task), reply("done"))
+    step = next_step(script.state)
+    assert isinstance(step, Append)
+    assert isinstance(step.bodies[0], Injected)
+    assert step.bodies[0].reason == ARE_YOU_DONE
+    assert "write tests" in step.bodies[0].content
+    script.add(*step.bodies, reply("yes, done"))
+    assert isinstance(next_step(script.state), Finish)
+
+
+def test_stepping_pauses_before_each_step() -> None:
+    script = Script(mode=RunMode.STEPPING)
+    assert next_step(script.state) == Append((RunPaused(reason=PauseReason.STEP),))
+    script.add(RunPaused(reason=PauseReason.STEP), RunResumed(steps=1))
+    assert next_step(script.state) == CallModel()
+    script.add(reply("", call("a")))
+    assert next_step(script.state) == Append((RunPaused(reason=PauseReason.STEP),))
+    script.add(RunPaused(reason=PauseReason.STEP), RunResumed(mode=RunMode.AUTO))
+    assert isinstance(next_step(script.state), ExecuteCalls)
+
+
+def test_failed_run_waits_and_finished_run_is_done() -> None:
+    script = Script().add(RunFailed(code="unreachable", message="no"))
+    assert next_step(script.state) == Wait("failed")
+    done = Script()
+    interpret(done, [reply("bye")])
+    assert next_step(done.state) == Done()
+
+
+def test_queued_message_is_answered_before_the_run_ends() -> None:
+    script = Script().add(UserMessage(content="and then?"))
+    state = interpret(script, [reply("one"), reply("two")])
+    assert [entry.text for entry in state.entries] == ["hello", "one", "and then?", "two"]
