@@ -38,7 +38,7 @@ class AgentService:
 
     async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
         """Store a new agent, or change the one with ``id``. The name must be free and every tool known."""
-        self._check_tools(config)
+        self.check_tools(config)
         other = await self._named(config.name)
         if other is not None and other.id != id:
             raise ConflictError(N_("There is an agent {name} already; names are unique."), name=config.name)
@@ -109,7 +109,8 @@ class AgentService:
     async def _free_name(self, name: str) -> str:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
-    def _check_tools(self, config: AgentConfig) -> None:
+    def check_tools(self, config: AgentConfig) -> None:
+        """Refuse a configuration that names a tool which does not exist; the error names those that do."""
         known = list(self._context.registry.get_all_tool_names())
         unknown = [name for name in config.tools if name not in known and not name.startswith("mcp__")]
         if unknown:

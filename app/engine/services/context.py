@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from app.domain.clock import Clock
 from app.domain.events import TaskChanged
 from app.domain.question import QuestionStatus
+from app.domain.settings import Settings
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 
 if TYPE_CHECKING:
+    from app.engine.services.providers import ProviderService
     from app.llm.base import Embedder
     from app.llm.secrets import KeyVault
     from app.storage.datadir import DataDir
@@ -37,7 +39,9 @@ class Journal(Protocol):
 
 
 class RunControl(Protocol):
-    """The part of the run manager that services need."""
+    """The part of the run manager that services need. ``slots`` is how many runs may work at once."""
+
+    slots: int
 
     def active(self, workflow_id: str) -> str | None: ...
 
@@ -63,3 +67,6 @@ class ServiceContext(Protocol):
     runs: RunControl
     embedder: Embedder | None
     memory_search: MemorySearch
+    providers: ProviderService
+
+    async def use_embedder(self, settings: Settings) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from app.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
@@ -14,6 +14,7 @@ from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.llm.base import Provider
+    from app.llm.detect import DetectedServer
 
 
 class ProviderService:
@@ -96,12 +97,12 @@ class ProviderService:
         await asyncio.to_thread(self._context.vault.delete, name)
         await self.save(config.model_copy(update={"has_key": False}))
 
-    async def detect(self) -> list[Any]:
+    async def detect(self) -> list[DetectedServer]:
         """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
-        from app.llm.detect import detect_servers
+        from app.llm.detect import detect
 
         known = {config.base_url.rstrip("/") for config in await self.list() if config.base_url}
-        return [found for found in await detect_servers() if found.base_url.rstrip("/") not in known]
+        return [found for found in await detect(self._context.clock) if found.base_url.rstrip("/") not in known]
 
     async def provider(self, name: str) -> Provider:
         """The connection to a provider, opened at first use and shared.

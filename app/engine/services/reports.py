@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.domain import limits
-from app.domain.errors import LimitError, NotFoundError, UsageError
+from app.domain.errors import LimitError, NotFoundError
 from app.domain.workflow import Report
-from app.engine.services import checks
 from app.engine.services.context import ServiceContext
 from app.i18n import N_, _
+from app.tools.core.report_names import report_name
 
 
 class ReportService:
@@ -27,7 +27,7 @@ class ReportService:
 
     async def write(self, workflow_id: str, name: str, text: str) -> Report:
         """Create a report or replace its text, at most 200 000 characters; the name is a plain file name without folders."""
-        name = plain_name(name)
+        name = report_name(name)
         if len(text) > limits.REPORT:
             raise LimitError(N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text))
         await self._context.repos.workflows.get(workflow_id)
@@ -59,11 +59,3 @@ class ReportService:
             return await self._context.repos.reports.get(workflow_id, name)
         except NotFoundError:
             return None
-
-
-def plain_name(name: str) -> str:
-    """``name`` when it is a plain file name; paths, hidden files and control characters are refused."""
-    name = checks.text(name, _("name"), limits.REPORT_NAME).removesuffix(".md")
-    if not name or name.startswith(".") or any(character in '/\\:*?"<>|' or ord(character) < 32 for character in name):
-        raise UsageError(N_("A report's name is a plain file name without folders, not {name}."), code="invalid_name", name=name)
-    return name

@@ -20,7 +20,9 @@ class SettingsService:
         return await self._context.repos.settings.load()
 
     async def update(self, **fields: Any) -> Settings:
-        """Change some settings, store them and apply them: the language is switched at once, the others by whoever listens.
+        """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
+
+        After a switch of the embedder memories are found by full text until ``MemoryService.reembed`` has run.
 
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
@@ -29,9 +31,14 @@ class SettingsService:
         new = checks.changed(old, _("settings"), **fields)
         if new == old:
             return old
+        if new.embedder != old.embedder:
+            # First, because an embedder that cannot be made must not be stored.
+            await self._context.use_embedder(new)
         await self._context.repos.settings.save(new)
         if new.language != old.language:
             set_language(new.language)
+        if new.workflows_running != old.workflows_running:
+            self._context.runs.slots = new.workflows_running
         for name in fields:
             if getattr(new, name) != getattr(old, name):
                 self._context.bus.changed("settings", name)

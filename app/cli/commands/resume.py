@@ -1,0 +1,68 @@
+"""``atelier resume``: go on with runs that were cut off or wait."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from app.cli.parser import Adder
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.cli.output import Output
+    from app.domain.workflow import Run
+    from app.engine.atelier import Atelier
+
+WORST_FIRST = (130, 1, 5, 4, 3)
+"""Which exit status stands for several runs."""
+
+
+def register(add: Adder) -> None:
+    parser = add.command("resume", _("go on with runs that were cut off or wait"), "resume:resume")
+    parser.add_argument(
+        "workflow", metavar="WORKFLOW", nargs="?", help=_("the workflow; without it the latest one with something to resume")
+    )
+    parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
+    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agent's questions are answered"))
+
+
+async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from app.cli.answers import Answers
+    from app.domain.errors import UsageError
+
+    if arguments.workflow and arguments.all:
+        raise UsageError(N_("Give a workflow or --all, not both."))
+    answers = await Answers.create(atelier, out, arguments.answers)
+    if arguments.workflow:
+        await atelier.workflows.get(arguments.workflow)
+    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
+    if arguments.workflow:
+        alive = [run for run in alive if run.workflow_id == arguments.workflow]
+    alive.sort(key=lambda run: run.updated_at)
+    chosen = alive if arguments.all else alive[-1:]
+    if not chosen:
+        out.note(_("Nothing to resume."))
+        return 0
+    statuses = [await _resume_one(atelier, out, run, answers) for run in chosen]
+    return next((status for status in WORST_FIRST if status in statuses), 0)
+
+
+async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: object) -> int:
+    from app.cli.answers import Answers
+    from app.cli.follow import Follower
+    from app.cli.render import JsonRenderer, TextRenderer
+    from app.domain.errors import ConflictError
+
+    assert isinstance(answers, Answers)
+    workflow = await atelier.workflows.get(run.workflow_id)
+    out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
+    follower = Follower(atelier, out, workflow.id, JsonRenderer(out) if out.json else TextRenderer(out), answers)
+    try:
+        await atelier.runs.resume(run.id)
+    except ConflictError:
+        # It is at work already, in the window that holds the data folder: show how it goes on.
+        out.note(_("The run is at work already."))
+    except BaseException:
+        follower.close()
+        raise
+    return await follower.follow(run.id, pending=True)

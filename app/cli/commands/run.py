@@ -1,0 +1,59 @@
+"""``atelier run``: one turn, from a prompt to the exit status."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from app.cli.agent_options import add_agent_options, chosen_agent, workspace
+from app.cli.parser import Adder
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.cli.output import Output
+    from app.engine.atelier import Atelier
+
+
+def register(add: Adder) -> None:
+    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run")
+    parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
+    parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
+    add_agent_options(parser)
+
+
+async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from app.cli.answers import Answers
+    from app.cli.follow import Follower
+    from app.cli.render import JsonRenderer, TextRenderer
+    from app.engine.services.naming import name_from
+
+    prompt = await _prompt(arguments.prompt, out)
+    answers = await Answers.create(atelier, out, arguments.answers)
+    existing = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
+    config, agent_id = await chosen_agent(atelier, arguments, existing)
+    folders = workspace(out, arguments)
+    workflow = existing or await atelier.workflows.create(name_from(prompt), agent_id, folders)
+    if existing is not None and folders:
+        await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
+    follower = Follower(atelier, out, workflow.id, JsonRenderer(out) if out.json else TextRenderer(out), answers)
+    try:
+        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id)
+    except BaseException:
+        follower.close()
+        raise
+    status = await follower.follow(run_id)
+    if not out.json:
+        out.note(_("Workflow {id}", id=workflow.id))
+    return status
+
+
+async def _prompt(given: str, out: Output) -> str:
+    from app.domain import limits
+    from app.domain.errors import LimitError, UsageError
+
+    text = await out.read_input() if given == "-" else given
+    if not text.strip():
+        raise UsageError(N_("The prompt is empty."))
+    if len(text) > limits.MESSAGE:
+        raise LimitError(N_("The prompt has {length} characters; at most {most} are allowed."), length=len(text), most=limits.MESSAGE)
+    return text.strip()

@@ -1,0 +1,198 @@
+"""The headless program: parse, find or become the holder of the data folder, perform, and give the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
+from app.cli.output import Terminal
+from app.cli.parser import HelpShown, Usage, parse
+from app.i18n import LANGUAGES, _, set_language
+
+if TYPE_CHECKING:
+    from app.engine.ipc.client import HolderConnection
+
+HOLDER_TRIES = 20
+HOLDER_PAUSE_S = 0.25
+"""A holder that is just opening the database has no socket yet: it is looked for again for five seconds."""
+
+_redactor: Any = None
+
+
+def early_language(argv: Sequence[str]) -> str:
+    """The language ``--lang`` names, looked up before the grammar (whose own texts are translated) exists."""
+    for index, argument in enumerate(argv):
+        if argument == "--lang" and index + 1 < len(argv):
+            return argv[index + 1]
+        if argument.startswith("--lang="):
+            return argument.partition("=")[2]
+    return os.environ.get("ATELIER_LANG", "")
+
+
+def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
+    """The arguments, or the exit status when help, the version or an error was printed."""
+    set_language(early_language(argv))
+    try:
+        return parse(argv)
+    except HelpShown as shown:
+        sys.stdout.write(shown.text)
+        return OK
+    except Usage as wrong:
+        sys.stderr.write(wrong.text)
+        return USAGE
+
+
+def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Perform a command in this process or, when another one holds the data folder, in that one."""
+    utf8_streams()
+    return asyncio.run(_session(arguments, argv))
+
+
+def utf8_streams() -> None:
+    """JSON and answers are UTF-8 on every platform; what a terminal cannot show is replaced, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def data_root(arguments: argparse.Namespace) -> Path:
+    """The data folder of this call: ``--data-dir``, ``ATELIER_DATA_DIR`` or the platform's place."""
+    if arguments.data_dir:
+        return Path(arguments.data_dir).expanduser().absolute()
+    from app.storage.datadir import default_data_dir
+
+    return default_data_dir()
+
+
+async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+    terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
+    with interrupts(terminal):
+        try:
+            return await _perform_somewhere(arguments, argv, terminal)
+        except asyncio.CancelledError:
+            return CANCELLED
+        except BrokenPipeError:
+            # The reader of our output went away (``| head``): nothing can be said any more.
+            sys.stdout = open(os.devnull, "w")  # noqa: ASYNC230, PTH123, SIM115
+            return FAILED
+
+
+async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
+    from app.domain.errors import AtelierError, StorageError
+
+    try:
+        root = data_root(arguments)
+        start_logging(arguments.log_level)
+        if getattr(arguments, "offline", False):
+            arguments.data_root = root
+            return await perform(None, arguments, terminal)
+        try:
+            return await _local_or_remote(root, arguments, argv, terminal)
+        except StorageError as error:
+            if error.code != "locked":
+                if arguments.command != "doctor":
+                    raise
+                # The check-up is for exactly this: it says what is wrong with everything else too.
+                arguments.data_root, arguments.problem = root, error
+                return await perform(None, arguments, terminal)
+        holder = await _wait_for_holder(root)
+        if holder is None:
+            terminal.note(
+                _("Another process has the data folder {path} open and does not answer. Close it and try again.", path=root), "error"
+            )
+            return FAILED
+        return await _remote(holder, argv, terminal)
+    except AtelierError as error:
+        terminal.note(_("Error: {message}", message=error.localized(_)), "error")
+        return FAILED
+
+
+async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
+    from app.engine.ipc.client import find_holder
+
+    holder = await find_holder(root)
+    if holder is not None:
+        return await _remote(holder, argv, terminal)
+    from app.engine.atelier import Atelier
+
+    async with Atelier.open(root) as atelier:
+        start_logging(arguments.log_level, Path(atelier.datadir.logs))
+        language = (await atelier.settings.get()).language
+        if not arguments.lang and language in LANGUAGES:
+            set_language(language)
+        return await perform(atelier, arguments, terminal)
+
+
+async def _remote(holder: HolderConnection, argv: Sequence[str], terminal: Terminal) -> int:
+    try:
+        return await holder.run_command(argv, terminal)
+    finally:
+        holder.close()
+
+
+async def _wait_for_holder(root: Path) -> HolderConnection | None:
+    from app.engine.ipc.client import find_holder
+
+    for _attempt in range(HOLDER_TRIES):
+        holder = await find_holder(root)
+        if holder is not None:
+            return holder
+        await asyncio.sleep(HOLDER_PAUSE_S)
+    return None
+
+
+def register_commands() -> None:
+    """Let the holder of a data folder execute other processes' command lines."""
+    from app.engine.ipc import set_command_handler
+
+    set_command_handler(execute)
+
+
+def start_logging(level: str, directory: Path | None = None) -> None:
+    """Log to standard error and, once this process holds the data folder, to the file in it; keys are hidden in both."""
+    from app import logs
+    from app.llm import secrets
+
+    global _redactor
+    if _redactor is None:
+        _redactor = logs.add_redactor(secrets.redact)
+    logs.set_up(directory, level)
+
+
+@contextmanager
+def interrupts(terminal: Terminal) -> Iterator[None]:
+    """The first Ctrl-C cancels the running command, which saves and ends with 130; the second kills at once."""
+    task = asyncio.current_task()
+    assert task is not None
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    count = 0
+
+    def cancel() -> None:
+        terminal.note(_("Cancelling and saving. Press Ctrl-C again to kill."), "warn")
+        task.cancel()
+
+    def on_signal(number: int, frame: Any) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            os._exit(CANCELLED)
+        loop.call_soon_threadsafe(cancel)
+
+    previous = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

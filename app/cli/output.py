@@ -1,0 +1,136 @@
+"""Where commands write and ask. A command never prints: the same command also runs in the process that holds the database, for another
+process's terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol, TextIO
+
+RESET = "\x1b[0m"
+STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
+
+
+class Output(Protocol):
+    """What a command gets to talk to its user.
+
+    Attributes:
+        json: standard output carries JSON alone.
+        interactive: somebody is there to answer ``ask``.
+        cwd: the folder relative paths of the command line start from.
+    """
+
+    json: bool
+    interactive: bool
+    cwd: str
+
+    def write(self, text: str) -> None:
+        """Text for standard output, as it is (streamed answers)."""
+        ...
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """One line for standard error: what happens, a warning, an error."""
+        ...
+
+    async def ask(self, prompt: str) -> str | None:
+        """A line from the user, None at the end of input; the prompt goes to standard error."""
+        ...
+
+    async def read_input(self) -> str:
+        """All of standard input."""
+        ...
+
+
+def line(out: Output, text: str = "") -> None:
+    """One line on standard output."""
+    out.write(text + "\n")
+
+
+def data(out: Output, value: Any) -> None:
+    """One JSON document on standard output: indented for people, on one line when ``--json`` was given."""
+    out.write(json.dumps(value, ensure_ascii=False, indent=None if out.json else 2, default=str) + "\n")
+
+
+def table(out: Output, rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
+    """Columns of text; cells are cut at 60 characters and never contain line breaks."""
+    cells = [tuple(_cell(cell) for cell in row) for row in (header, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    for row in cells:
+        line(out, "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _cell(text: str) -> str:
+    flat = "".join(character if character.isprintable() else " " for character in text)
+    return flat if len(flat) <= 60 else flat[:59] + "…"
+
+
+def printable(text: str) -> str:
+    """``text`` without terminal control sequences: what models and tools write must not move a person's cursor."""
+    return "".join(character for character in text if character in "\n\t" or character.isprintable())
+
+
+class Terminal:
+    """The process's own standard streams."""
+
+    def __init__(
+        self, *, json: bool, cwd: str, stdout: TextIO | None = None, stderr: TextIO | None = None, stdin: TextIO | None = None
+    ) -> None:
+        self.json = json
+        self.cwd = cwd
+        self._stdout = stdout or sys.stdout
+        self._stderr = stderr or sys.stderr
+        self._stdin = stdin or sys.stdin
+        self.interactive = self._stdin is not None and self._stdin.isatty()
+        self._line: asyncio.Future[str] | None = None
+        self._styled = self._stderr.isatty()
+        self._clean = self._stdout.isatty() and not json
+
+    def write(self, text: str) -> None:
+        self._stdout.write(printable(text) if self._clean else text)
+        self._stdout.flush()
+
+    def note(self, text: str, style: str = "dim") -> None:
+        shown = printable(text) if self._styled else text
+        self._stderr.write(f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
+        self._stderr.flush()
+
+    async def ask(self, prompt: str) -> str | None:
+        self._stderr.write(prompt)
+        self._stderr.flush()
+        # A question that was answered elsewhere leaves its read running; the next question takes that line.
+        if self._line is None:
+            self._line = asyncio.ensure_future(in_thread(self._stdin.readline))
+        text = await asyncio.shield(self._line)
+        self._line = None
+        return text.rstrip("\r\n") if text else None
+
+    async def read_input(self) -> str:
+        return await in_thread(self._stdin.read)
+
+
+async def in_thread(blocking: Callable[[], str]) -> str:
+    """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[str] = loop.create_future()
+
+    def deliver(text: str, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(text)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        try:
+            text, problem = blocking(), None
+        except (OSError, ValueError) as error:
+            text, problem = "", error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(deliver, text, problem)
+
+    threading.Thread(target=work, name="read-input", daemon=True).start()
+    return await future

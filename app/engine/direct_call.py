@@ -1,0 +1,80 @@
+"""A tool call made by a person or a script, as a run like any other: same registry, same policy, same journal.
+
+The "model" of such a run reads the call from the user's message, makes it, and ends with its result. It keeps nothing in memory, so the
+run survives a kill and a question like every run does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.domain.agent import AgentConfig, ToolDialect
+from app.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
+from app.domain.errors import ProviderError
+from app.domain.provider import ModelInfo
+from app.engine.gateway import ModelGateway, OpenModel
+from app.i18n import N_
+
+PROVIDER = "direct-call"
+"""Name no configured provider can have in a stored agent: the gateway below answers for it."""
+WINDOW = 1_000_000
+
+
+def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
+    """The agent of a direct call: it has this one tool."""
+    return AgentConfig(
+        name="Direct call",
+        provider=PROVIDER,
+        model="call",
+        system_prompt="Make the call in the user's message.",
+        tools=(tool, *extra),
+        tool_dialect=ToolDialect.NATIVE,
+        question_timeout_s=0,
+    )
+
+
+def direct_message(tool: str, arguments: dict[str, Any]) -> str:
+    """The user message that asks for the call."""
+    return json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
+
+
+class DirectCallModel:
+    """Makes the call the last user message asks for; when its result is there, repeats it and is done."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        newest = request.messages[-1]
+        if newest.role is Role.TOOL:
+            yield ReplyDone(reply=ChatReply(content=newest.content, usage=Usage(), model=request.model))
+            return
+        asked = next((message for message in reversed(request.messages) if message.role is Role.USER and _call(message.content)), None)
+        if asked is None or newest.role is Role.ASSISTANT:
+            raise ProviderError(N_("A direct call has nothing left to do."), code="direct_call")
+        tool, arguments = _call(asked.content) or ("", {})
+        call = ToolCall(id="call_1", name=tool, arguments=arguments)
+        yield ReplyDone(reply=ChatReply(tool_calls=(call,), usage=Usage(), finish_reason=FinishReason.TOOL_CALLS, model=request.model))
+
+
+def _call(content: str) -> tuple[str, dict[str, Any]] | None:
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("tool"), str) or not isinstance(value.get("arguments"), dict):
+        return None
+    return value["tool"], value["arguments"]
+
+
+class DirectCallGateway:
+    """Answers for direct calls and hands every other agent on."""
+
+    def __init__(self, inner: ModelGateway) -> None:
+        self.inner = inner
+
+    async def open(self, agent: AgentConfig, language: str) -> OpenModel:
+        if agent.provider != PROVIDER:
+            return await self.inner.open(agent, language)
+        model = DirectCallModel()
+        info = ModelInfo(provider=PROVIDER, name=agent.model, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0)
+        return OpenModel(model=model, plain=model, info=info, dialect=ToolDialect.NATIVE)
