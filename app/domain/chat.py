@@ -55,11 +55,17 @@ class ChatMessage(Model):
 
 
 class ToolSpec(Model):
-    """A tool's definition as the model sees it: ``parameters`` is a JSON schema of type object."""
+    """A tool's definition as the model sees it: ``parameters`` is a JSON schema of type object.
+
+    Attributes:
+        variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
+            grammars are made from them, so that a held model cannot leave out what an operation needs.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    variants: tuple[dict[str, Any], ...] = ()
 
 
 class ChatRequest(Model):

@@ -151,9 +151,10 @@ class SchemaGrammar:
         properties: dict[str, Any] = schema.get("properties", {})
         if not properties:
             return self._map(schema, name)
-        required = [key for key in properties if key in schema.get("required", ())]
-        # Constants first: the operation decides which other members make sense.
-        required.sort(key=lambda key: "const" not in properties[key])
+        fixed = {key for key, value in properties.items() if "const" in value or len(value.get("enum", ())) == 1}
+        # Constants are always written, and first: the operation decides which other members make sense.
+        required = [key for key in properties if key in fixed or key in schema.get("required", ())]
+        required.sort(key=lambda key: key not in fixed)
         member = {key: f"{literal(json.dumps(key) + ': ')} {self._expression(value, f'{name}-{key}')}" for key, value in properties.items()}
         optional = [member[key] for key in properties if key not in required]
         if required:
@@ -193,7 +194,8 @@ def _text_rules() -> dict[str, str]:
 def tools_grammar(tools: Sequence[ToolSpec], *, require_call: bool = False, max_calls: int = CALLS, max_string: int | None = None) -> str:
     """A GBNF grammar under which a reply is text without calls, or calls, perhaps after some text, and then the end.
 
-    Every call names one of ``tools`` and its arguments fit that tool's schema, as far as ``SchemaGrammar`` knows it.
+    Every call names one of ``tools`` and its arguments fit that tool's schema (one of its ``variants``, if it has them), as far as
+    ``SchemaGrammar`` knows it.
 
     Args:
         tools: at least one.
@@ -209,7 +211,8 @@ def tools_grammar(tools: Sequence[ToolSpec], *, require_call: bool = False, max_
     rules = _Rules(max_string)
     options = []
     for tool in tools:
-        arguments = SchemaGrammar(rules, tool.parameters, f"args {tool.name}").rule()
+        schemas = tool.variants or (tool.parameters,)
+        arguments = _either(SchemaGrammar(rules, schema, f"args {tool.name}").rule() for schema in schemas)
         name = literal(tool.name + '">')
         options.append(f"{name} {arguments}")
     opening, closing = literal(_OPEN_WORD + ' name="'), literal("</tool_call>")
