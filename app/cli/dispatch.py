@@ -49,13 +49,13 @@ async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: O
         out.note(error.localized(_), "warn")
         return CANCELLED
     except UsageError as error:
-        out.note(_("Error: {message}", message=error.localized(_)), "error")
+        out.note(_("Error: {problem}", problem=error.localized(_)), "error")
         return USAGE
     except AtelierError as error:
-        out.note(_("Error: {message}", message=error.localized(_)), "error")
+        out.note(_("Error: {problem}", problem=error.localized(_)), "error")
         return FAILED
     except OSError as error:
-        out.note(_("Error: {message}", message=error), "error")
+        out.note(_("Error: {problem}", problem=str(error)), "error")
         return FAILED
 
 

@@ -117,7 +117,7 @@ class Follower:
         try:
             return await self._answers.answer(await self._atelier.questions.get(question_id))
         except AtelierError as error:
-            self._out.note(_("Error: {message}", message=error.localized(_)), "error")
+            self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return False
 
     def _asked(self, question_id: str, task: asyncio.Task[bool]) -> None:

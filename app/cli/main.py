@@ -113,7 +113,7 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
             return FAILED
         return await _remote(holder, argv, terminal)
     except AtelierError as error:
-        terminal.note(_("Error: {message}", message=error.localized(_)), "error")
+        terminal.note(_("Error: {problem}", problem=error.localized(_)), "error")
         return FAILED
 
 

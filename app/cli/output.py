@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO
 
 RESET = "\x1b[0m"
@@ -54,7 +54,7 @@ def data(out: Output, value: Any) -> None:
     out.write(json.dumps(value, ensure_ascii=False, indent=None if out.json else 2, default=str) + "\n")
 
 
-def table(out: Output, rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
+def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...]) -> None:
     """Columns of text; cells are cut at 60 characters and never contain line breaks."""
     cells = [tuple(_cell(cell) for cell in row) for row in (header, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]

@@ -95,7 +95,7 @@ class TextRenderer:
             case ChunkType.LOOP_DETECTED:
                 text = _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
             case ChunkType.ERROR:
-                text = _("Error: {message}", message=data["message"])
+                text = _("Error: {problem}", problem=data["message"])
         if text:
             self._break()
             self._out.note(text, "error" if kind is ChunkType.ERROR else "dim")

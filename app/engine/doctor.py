@@ -191,7 +191,7 @@ async def _database(atelier: Atelier) -> Check:
             name="database",
             title=title,
             status="warn",
-            message=_("{message} The last {count} changes were lost.", message=message, count=lost),
+            message=_("{state} The last {count} changes were lost.", state=message, count=lost),
             fix=_("Compare with a backup: atelier backup verify FILE"),
         )
     return Check(name="database", title=title, status="ok", message=message)

@@ -72,7 +72,7 @@ class _Session:
                 raise
             await follower.follow(run_id)
         except AtelierError as error:
-            self._out.note(_("Error: {message}", message=error.localized(_)), "error")
+            self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
 
     async def go_on(self) -> None:
         """Show the end of the conversation, and resume what was cut off or waits."""

@@ -112,7 +112,7 @@ def _show(renderer: _Result, status: int, out: Output) -> int:
 
     if renderer.end is None:
         if renderer.error:
-            out.note(_("Error: {message}", message=renderer.error), "error")
+            out.note(_("Error: {problem}", problem=renderer.error), "error")
         return status
     data(out, renderer.end["result"])
     return status if status else (0 if renderer.end["success"] else 1)

@@ -89,7 +89,9 @@ class HolderConnection:
             asking.add(task)
             task.add_done_callback(asking.discard)
         elif "error" in message:
-            raise StorageError(N_("{message}"), code="holder", message=message.get("message", ""))
+            raise StorageError(
+                N_("The process that holds the data folder refuses: {reason}"), code="holder", reason=message.get("message", "")
+            )
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
         text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())

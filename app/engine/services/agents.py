@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 
 from app.domain import limits
@@ -93,7 +94,7 @@ class AgentService:
         chosen = (await self._context.repos.settings.load()).default_agent_id
         return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
 
-    async def ensure_builtin(self) -> list[Agent]:
+    async def ensure_builtin(self) -> builtins.list[Agent]:
         """Make the built-in agents, in the current language, when there is no agent yet; gives all agents."""
         agents = await self.list()
         if agents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 from typing import TYPE_CHECKING
 
 from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
@@ -71,7 +72,7 @@ class ProviderService:
         except ProviderError as error:
             return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
 
-    async def models(self, name: str) -> list[ModelInfo]:
+    async def models(self, name: str) -> builtins.list[ModelInfo]:
         """The models the server offers, with what the user changed about them."""
         offered = await (await self.provider(name)).list_models()
         edited = {info.name: info for info in await self._context.repos.models.list(name)}
@@ -97,7 +98,7 @@ class ProviderService:
         await asyncio.to_thread(self._context.vault.delete, name)
         await self.save(config.model_copy(update={"has_key": False}))
 
-    async def detect(self) -> list[DetectedServer]:
+    async def detect(self) -> builtins.list[DetectedServer]:
         """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
         from app.llm.detect import detect
 

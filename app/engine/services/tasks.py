@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -110,7 +111,7 @@ class TaskService:
         kept = tuple(name for name in task.dependencies if name in tasks)
         return await self._record("create", task.model_copy(update={"dependencies": kept}))
 
-    async def reorder(self, workflow_id: str, ids: Sequence[str]) -> list[Task]:
+    async def reorder(self, workflow_id: str, ids: Sequence[str]) -> builtins.list[Task]:
         """Put the tasks into this order; tasks that are not named keep their order behind them. Only those that moved are recorded."""
         tasks = await self._tasks(workflow_id)
         named = list(dict.fromkeys(ids))

@@ -125,9 +125,7 @@ class TranscriptReader:
         page(limit)
         shown = await self.lineage(workflow)
         repos = self._context.repos
-        messages = await repos.messages.page(
-            workflow.id, before=before, limit=limit, run_ids=None if shown.complete else [*shown.chain, ""]
-        )
+        messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=None if shown.complete else shown.chain)
         calling = [message for message in messages if message.call_ids]
         calls = await self._calls(calling)
         questions: dict[tuple[str, str], UserQuestion] = {}

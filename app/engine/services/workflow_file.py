@@ -16,8 +16,6 @@ from app.domain.workflow import Message, MessageRole, Report, Run, ToolExecution
 from app.engine.services.transcript import TranscriptEntry
 from app.i18n import _
 
-SCHEMA = 1
-
 
 class ReportFile(Model):
     """A report with its text."""
@@ -30,7 +28,7 @@ class WorkflowFile(Model):
     """Everything that belongs to one workflow. General memories belong to none and are exported on their own."""
 
     format: Literal["atelier-workflow"] = "atelier-workflow"
-    version: Literal[1] = SCHEMA
+    version: Literal[1] = 1
     exported_at: Timestamp = Field(default_factory=utc_now)
     workflow: Workflow
     runs: tuple[Run, ...] = ()

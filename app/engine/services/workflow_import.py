@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from app.domain.base import new_id
 from app.domain.errors import UsageError
 from app.domain.events import PauseReason, RunEvent, RunPaused
-from app.domain.workflow import Run, RunStatus, WorkflowStatus
+from app.domain.question import UserQuestion
+from app.domain.task import Task
+from app.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from app.engine.services.checks import explain
 from app.engine.services.context import ServiceContext
 from app.engine.services.workflow_file import WorkflowFile
@@ -62,11 +64,13 @@ def check(file: WorkflowFile) -> None:
     """Refuse a file whose parts do not belong together: rows of another workflow, events of unknown runs, gaps in a journal."""
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
-    foreign = [row for row in (*file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions)
-               if row.workflow_id != workflow_id]  # fmt: skip
-    foreign += [each.report for each in file.reports if each.report.workflow_id != workflow_id]
-    if foreign:
-        raise _damaged(f"{type(foreign[0]).__name__} {foreign[0].id} belongs to another workflow")
+    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | Report] = [
+        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions
+    ]  # fmt: skip
+    rows += [each.report for each in file.reports]
+    for row in rows:
+        if row.workflow_id != workflow_id:
+            raise _damaged(f"{type(row).__name__} {row.id} belongs to another workflow")
     numbers: dict[str, int] = {}
     for event in file.events:
         if not event.run_id:
@@ -108,8 +112,7 @@ class WorkflowWriter:
     async def write(self, file: WorkflowFile) -> None:
         """Store everything; the workflow's row comes first because all others link to it."""
         repos = self._context.repos
-        rest = file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None})
-        await repos.workflows.create(rest)
+        await repos.workflows.create(file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}))
         try:
             await self._rows(file)
         except BaseException:
@@ -120,9 +123,12 @@ class WorkflowWriter:
         from app.storage.commit import Commit
 
         repos = self._context.repos
+        stream_seq = file.workflow.stream_seq
         for run in file.runs:
             events = tuple(event for event in file.events if event.run_id == run.id)
-            run, events = _paused(run, events)
+            if run.status is RunStatus.PROCESSING and events:
+                stream_seq += 1
+                run, events = _paused(run, events, stream_seq)
             await repos.journal.commit(
                 Commit(
                     events=events,
@@ -130,6 +136,7 @@ class WorkflowWriter:
                     messages=tuple(message for message in file.messages if message.run_id == run.id),
                     executions=tuple(call for call in file.executions if call.run_id == run.id),
                     questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
+                    workflow={"stream_seq": stream_seq},
                 )
             )
         loose = tuple(event for event in file.events if not event.run_id)
@@ -143,11 +150,11 @@ class WorkflowWriter:
             await repos.reports.save(each.report, each.text)
 
 
-def _paused(run: Run, events: tuple[RunEvent, ...]) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A run that worked when it was exported comes back paused, so that opening the file does not start a model."""
-    if run.status is not RunStatus.PROCESSING or not events:
-        return run, events
-    pause = RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, body=RunPaused(reason=PauseReason.USER))
+def _paused(run: Run, events: tuple[RunEvent, ...], stream_seq: int) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run that worked when it was exported comes back paused, so that opening the file does not start a model. The pause is an event
+    of the journal like any other; it makes the one stream event ``stream_seq``."""
+    body = RunPaused(reason=PauseReason.USER)
+    pause = RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq, body=body)
     return run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq}), (*events, pause)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +12,8 @@ from app.domain.errors import LimitError, NotFoundError, UsageError
 from app.domain.events import RunEvent
 from app.domain.memory import MemoryScope
 from app.domain.task import Task
-from app.domain.workflow import Workflow
+from app.domain.workflow import Message, Workflow
+from app.engine.history import run_events, workflow_events
 from app.engine.services import checks
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import name_from, numbered, placeholders
@@ -130,7 +132,7 @@ class WorkflowService:
             await self.purge(workflow.id)
         return len(expired)
 
-    async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+    async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
         """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
 
@@ -149,7 +151,7 @@ class WorkflowService:
         self._transcripts.forget(workflow_id)
         return workflow
 
-    async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
+    async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Everywhere: messages, tool input and output, reports and memories."""
         checks.page(limit)
         wanted = text.strip()
@@ -205,10 +207,11 @@ class WorkflowService:
         repos = self._context.repos
         workflow = await self.get(workflow_id)
         runs = await repos.runs.list(workflow_id)
-        events = []
-        for run_id in ("", *(run.id for run in runs)):
-            events += await self._events(workflow_id, run_id)
-        messages = []
+        events: builtins.list[RunEvent] = []
+        for run in runs:
+            events += await run_events(repos, run.id)
+        events += [event async for event in workflow_events(repos, workflow_id) if not event.run_id]
+        messages: builtins.list[Message] = []
         before: int | None = None
         while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
             messages = [*batch, *messages]
@@ -230,29 +233,11 @@ class WorkflowService:
             reports=tuple(reports),
         )
 
-    async def _events(self, workflow_id: str, run_id: str) -> list[RunEvent]:
-        repos = self._context.repos
-        found: list[RunEvent] = []
-        if not run_id:
-            after = 0
-            while batch := await repos.journal.workflow_events(workflow_id, after_stream=after, limit=limits.LIST_MAX):
-                found += [event for event in batch if not event.run_id]
-                newest = max(event.stream_from for event in batch)
-                if newest <= after or len(batch) < limits.LIST_MAX:
-                    break
-                after = newest
-            return found
-        after = 0
-        while batch := await repos.journal.events(run_id, after=after, limit=limits.LIST_MAX):
-            found += batch
-            after = batch[-1].seq
-        return found
-
-    async def _tasks(self, workflow_id: str) -> list[Task]:
+    async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)
 
-    async def _whole_transcript(self, workflow: Workflow) -> list[TranscriptEntry]:
-        entries: list[TranscriptEntry] = []
+    async def _whole_transcript(self, workflow: Workflow) -> builtins.list[TranscriptEntry]:
+        entries: builtins.list[TranscriptEntry] = []
         before: int | None = None
         while batch := await self._transcripts.read(workflow, before=before, limit=limits.LIST_MAX):
             entries = [*batch, *entries]
