@@ -264,7 +264,7 @@ def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
                 result.append((kind, payload))
             continue
         if payload.chunk_type in {"token", "reasoning"}:
-            if first is not None and (first.run_id, first.chunk_type) != (payload.run_id, payload.chunk_type):
+            if first is not None and _stream_key(first) != _stream_key(payload):
                 flush()
             first = first or payload
             parts.append(str(payload.data.get("content", "")))
@@ -273,3 +273,8 @@ def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         result.append((kind, payload))
     flush()
     return result
+
+
+def _stream_key(event: StreamEvent) -> tuple[str, str, object]:
+    """Tokens with the same key belong to the same text."""
+    return event.run_id, event.chunk_type.value, event.data.get("message_id")

@@ -117,6 +117,8 @@ class Theme(QObject):
             "theme": tokens.name,
             "sans": assets.SANS,
             "mono": assets.MONO,
+            "warn_faint": blend(tokens.warn, tokens.surface, 0.07),
+            "err_faint": blend(tokens.err, tokens.surface, 0.06),
             "faded": blend(tokens.text, tokens.bg, 0.45),
             "accent_faded": blend(tokens.accent, tokens.bg, 0.45),
             "accent_pressed": blend("#000000", tokens.accent, 0.14),

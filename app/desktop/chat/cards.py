@@ -1,0 +1,138 @@
+"""Reasoning and questions of a transcript."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.desktop.chat.blocks import ProseBlock
+from app.desktop.chat.entries import Asked, Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import Card, Pill, Spinner, Translated, label
+from app.desktop.widgets.basic import PillKind
+from app.desktop.widgets.format import duration
+from app.i18n import _
+
+
+class ReasoningFold(Translated, QWidget):
+    """The model's thinking, folded away: "thought for N s".
+
+    Signals:
+        height_changed: it was opened or closed, or grew while open.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entry, self._host = entry, host
+        self._button = QPushButton(self)
+        self._button.setObjectName("reasoning-fold")
+        mark(self._button, "quiet")
+        self._button.clicked.connect(self.toggle)
+        self._spinner = Spinner(self, 12)
+        self._text: ProseBlock | None = None
+        theme().changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def opened(self) -> bool:
+        return self._entry.id in self._host.state.open_reasoning
+
+    def toggle(self) -> None:
+        (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(self._entry.id)
+        self.refresh()
+        self.height_changed.emit()
+
+    def refresh(self) -> None:
+        thinking = self._entry.live and not self._entry.content
+        if thinking:
+            text = _("Thinking…")
+        elif self._entry.reasoning_ms:
+            text = _("Thought for {time}", time=duration(self._entry.reasoning_ms))
+        else:
+            text = _("Thoughts")
+        self._button.setText(text)
+        self._button.setIcon(theme().icon("chevron-down" if self.opened else "chevron-right"))
+        self._button.setAccessibleName(text)
+        self._spinner.setVisible(thinking)
+        if not self.opened:
+            if self._text is not None:
+                self._text.deleteLater()
+                self._text = None
+            return
+        if self._text is None:
+            self._text = ProseBlock(self)
+            self._text.show()
+        self._text.show_plain(self._entry.reasoning)
+
+    def fit(self, width: int) -> int:
+        head = self._button.sizeHint()
+        self._button.setGeometry(-8, 0, head.width(), head.height())
+        self._spinner.move(head.width() - 4, (head.height() - self._spinner.height()) // 2)
+        if self._text is None:
+            return head.height()
+        height = self._text.fit(width - 20)
+        self._text.setGeometry(16, head.height() + 4, width - 20, height)
+        return head.height() + 4 + height
+
+    def retranslate(self) -> None:
+        self.refresh()
+
+
+class QuestionCard(Translated, Card):
+    """A question the agent asked: its state, the answer, and while it waits a button that opens the dialog."""
+
+    def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("question-card")
+        self._asked, self._host = asked, host
+        self._icon = QLabel(self)
+        self._icon.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._question = label(asked.question, "strong", self, wrap=True)
+        self._answer = label("", "muted", self, wrap=True)
+        self._pill = Pill("", "", self)
+        self._button = QPushButton(self)
+        self._button.setObjectName("question-card-answer")
+        mark(self._button, "primary")
+        self._button.clicked.connect(lambda *_: self._host.question_requested.emit(self._asked.question_id))
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(self._question)
+        words.addWidget(self._answer)
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        row.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(row)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def show_asked(self, asked: Asked) -> None:
+        self._asked = asked
+        self.retranslate()
+
+    def fit(self, width: int) -> int:
+        self.setFixedWidth(width)
+        return self.body.totalHeightForWidth(width) if self.body.hasHeightForWidth() else self.body.sizeHint().height()
+
+    def retranslate(self) -> None:
+        words: dict[str, tuple[str, PillKind]] = {
+            "pending": (_("waits for you"), "warn"),
+            "answered": (_("answered"), "ok"),
+            "skipped": (_("skipped"), ""),
+            "timeout": (_("timed out"), "err"),
+        }
+        text, kind = words.get(self._asked.status, (self._asked.status, ""))
+        pending = self._asked.status == "pending"
+        self._icon.setPixmap(theme().pixmap("circle-help", "warn" if pending else "muted", theme().px(16), self.devicePixelRatioF()))
+        self._pill.show_state(text, kind)
+        self._pill.setVisible(not pending)
+        self._button.setVisible(pending)
+        self._button.setText(_("Answer"))
+        self._question.setText(self._asked.question)
+        self._answer.setText(self._asked.answer)
+        self._answer.setVisible(bool(self._asked.answer))

@@ -1,0 +1,416 @@
+"""What the transcript shows, as plain data: made from stored messages, and kept up to date by stream events. No Qt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from app.domain.question import UserQuestion
+    from app.domain.stream import StreamEvent
+    from app.domain.workflow import ToolExecution
+    from app.engine.services.transcript import Branch, TranscriptEntry
+
+EntryKind = Literal["user", "assistant", "notice"]
+ChangeKind = Literal["append", "update", "stream", "remove"]
+NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
+QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A tool call as its card shows it. ``status``: running, waiting, ok, error, interrupted, cancelled or timeout."""
+
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    status: str = "running"
+    result: Any = None
+    error: str = ""
+    duration_ms: int = 0
+    server: str = ""
+    progress: int | None = None
+    truncated: bool = False
+    began: float = field(default_factory=time.monotonic)
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A question as its card shows it. ``answer`` is what the person chose and wrote, in words."""
+
+    question_id: str
+    question: str
+    status: str = "pending"
+    answer: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One item of the transcript.
+
+    Attributes:
+        id: the message's id; tokens of a reply carry the id its message will have.
+        kind: ``user``, ``assistant`` or ``notice``.
+        topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
+        live: text still arrives.
+        actionable: a notice that stopped the run, which has not gone on since.
+        images: base64 data and media types of a user message's pictures.
+    """
+
+    id: str
+    kind: EntryKind
+    run_id: str = ""
+    seq: int = 0
+    topic: str = ""
+    content: str = ""
+    reasoning: str = ""
+    reasoning_ms: int = 0
+    reasoning_began: float = 0.0
+    calls: list[Call] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    images: list[dict[str, str]] = field(default_factory=list)
+    agent_name: str = ""
+    model: str = ""
+    provider: str = ""
+    branch: Branch | None = None
+    live: bool = False
+    pending: bool = False
+    actionable: bool = False
+    pinned: bool = False
+
+    @property
+    def searchable(self) -> str:
+        """The text that find-in-workflow looks through."""
+        calls = (f"{call.tool} {call.arguments} {call.result or ''} {call.error}" for call in self.calls)
+        return "\n".join((self.content, *calls))
+
+
+Change = tuple[ChangeKind, Entry]
+
+
+def call_from(execution: ToolExecution) -> Call:
+    return Call(
+        call_id=execution.call_id,
+        tool=execution.tool,
+        arguments=dict(execution.arguments),
+        status=execution.status,
+        result=execution.result,
+        error=execution.error,
+        duration_ms=execution.duration_ms,
+        server=execution.server,
+        truncated=execution.truncated,
+    )
+
+
+def asked_from(question: UserQuestion) -> Asked:
+    chosen = set(question.selected_options)
+    words = [option.label for option in question.spec.options if option.id in chosen]
+    if question.text_response:
+        words.append(question.text_response)
+    return Asked(question.id, question.spec.question, question.status.value, ", ".join(words))
+
+
+def entry_from(stored: TranscriptEntry) -> Entry:
+    """The item of one stored message with its calls and question."""
+    message = stored.message
+    kind: EntryKind = message.role.value
+    return Entry(
+        id=message.id,
+        kind=kind,
+        run_id=message.run_id,
+        seq=message.seq,
+        topic=message.kind,
+        content=message.content,
+        reasoning=message.reasoning,
+        reasoning_ms=message.reasoning_ms,
+        calls=[call_from(call) for call in stored.calls],
+        asked=[asked_from(stored.question)] if stored.question is not None else [],
+        details=dict(message.details),
+        images=list(message.details.get("images", [])) if message.role.value == "user" else [],
+        agent_name=message.agent_name,
+        model=message.model,
+        provider=message.provider,
+        branch=stored.branch,
+        pinned=message.pinned,
+    )
+
+
+class Transcript:
+    """The items of one workflow, in order.
+
+    ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
+    """
+
+    def __init__(self, workflow_id: str) -> None:
+        self.workflow_id = workflow_id
+        self.entries: list[Entry] = []
+        self.live_run = ""
+        self.status = ""
+        self._by_id: dict[str, Entry] = {}
+        self._notices = 0
+
+    # -- stored messages ------------------------------------------------------------------------------------------------------
+    def load(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+        """Begin anew with the newest page; what streams right now is kept at the end."""
+        live = [entry for entry in self.entries if entry.live]
+        self.entries = []
+        self._by_id = {}
+        for item in stored:
+            self._add(entry_from(item))
+        for entry in live:
+            if entry.id not in self._by_id:
+                self._add(entry)
+        return self.entries
+
+    def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+        """An older page; gives the new items, oldest first."""
+        older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
+        self.entries[:0] = older
+        self._by_id.update((entry.id, entry) for entry in older)
+        return older
+
+    @property
+    def oldest_seq(self) -> int | None:
+        return next((entry.seq for entry in self.entries if entry.seq), None)
+
+    def settle(self, run_status: str) -> list[Change]:
+        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (paused) or failed."""
+        if not self.entries or run_status not in {"paused", "error"}:
+            return []
+        last = self.entries[-1]
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
+            last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
+            return [("update", last)]
+        return []
+
+    def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
+        """A message just sent: shown before the engine has committed it."""
+        entry = Entry(entry_id, "user", content=content, images=images, pending=True)
+        self._add(entry)
+        return "append", entry
+
+    # -- stream events --------------------------------------------------------------------------------------------------------
+    def apply(self, event: StreamEvent) -> list[Change]:
+        """Take one event of this workflow; sub-agents' events are not shown here."""
+        if event.depth:
+            return []
+        handler = getattr(self, f"_on_{event.chunk_type.value}", None)
+        if handler is not None:
+            return list(handler(event))
+        if event.chunk_type.value in NOTICE_CHUNKS:
+            return self._on_notice(event)
+        return []
+
+    def _on_workflow_start(self, event: StreamEvent) -> list[Change]:
+        self.live_run = event.run_id
+        self.status = "processing"
+        return self._release_notices()
+
+    def _on_run_status(self, event: StreamEvent) -> list[Change]:
+        self.status = str(event.data.get("status", ""))
+        if self.status == "processing":
+            self.live_run = event.run_id
+            return self._release_notices()
+        return []
+
+    def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
+        changes: list[Change] = []
+        for entry in self.entries[-50:]:
+            if entry.live and entry.run_id == event.run_id:
+                entry.live = False
+                changes.append(("update", entry))
+        if event.data.get("status") not in {"limited", "waiting"}:
+            self.live_run = ""
+        return changes
+
+    def _on_token(self, event: StreamEvent) -> list[Change]:
+        entry, change = self._live_entry(event)
+        if entry.reasoning and not entry.content:
+            entry.reasoning_ms = round((time.monotonic() - entry.reasoning_began) * 1000)
+        entry.content += str(event.data.get("content", ""))
+        return [change]
+
+    def _on_reasoning(self, event: StreamEvent) -> list[Change]:
+        entry, change = self._live_entry(event)
+        if not entry.reasoning:
+            entry.reasoning_began = time.monotonic()
+        entry.reasoning += str(event.data.get("content", ""))
+        return [change]
+
+    def _live_entry(self, event: StreamEvent) -> tuple[Entry, Change]:
+        key = str(event.data.get("message_id") or f"live-{event.run_id}")
+        entry = self._by_id.get(key)
+        if entry is not None:
+            if not entry.live:  # already final: a late token of a message that was read from the store
+                return Entry(key, "assistant"), ("update", entry)
+            return entry, ("stream", entry)
+        entry = Entry(key, "assistant", run_id=event.run_id, agent_name=event.agent_name, live=True)
+        self._add(entry)
+        return entry, ("append", entry)
+
+    def _on_message(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        key = str(data.get("message_id", ""))
+        content = str(data.get("content", ""))
+        entry = self._by_id.get(key)
+        changes: list[Change] = []
+        if entry is None:
+            entry = self._adopt(event, content)
+            kind: ChangeKind = "update"
+            if entry is None:
+                entry = Entry(key, "user" if data.get("role") == "user" else "assistant", run_id=event.run_id)
+                kind = "append"
+                self._add(entry)
+            changes.append((kind, entry))
+        else:
+            changes.append(("update", entry))
+        entry.content, entry.run_id, entry.seq = content, event.run_id, event.seq
+        entry.live = entry.pending = False
+        entry.agent_name = event.agent_name or entry.agent_name
+        if data.get("reasoning"):
+            entry.reasoning = str(data["reasoning"])
+        if data.get("interrupted"):
+            entry.topic = "interrupted"
+        elif data.get("output_type"):
+            entry.topic, entry.details = "output", {"output_type": data["output_type"]}
+        elif entry.kind == "user":
+            entry.topic = str(data.get("strategy", ""))
+        return changes
+
+    def _adopt(self, event: StreamEvent, content: str) -> Entry | None:
+        """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
+        role = event.data.get("role")
+        for entry in reversed(self.entries[-50:]):
+            own = role == "user" and entry.pending and entry.content == content
+            reply = role != "user" and entry.live and entry.id == f"live-{event.run_id}"
+            if own or reply:
+                self._by_id.pop(entry.id, None)
+                entry.id = str(event.data.get("message_id", entry.id))
+                self._by_id[entry.id] = entry
+                return entry
+        return None
+
+    def _on_tool_start(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        call_id = str(data.get("call_id", ""))
+        if self._find_call(event.run_id, call_id) is not None:
+            return []
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        change: Change
+        if entry is None or self.entries[-1] is not entry:
+            entry = Entry(f"calls-{event.run_id}-{call_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        arguments = data.get("arguments")
+        entry.calls.append(
+            Call(
+                call_id,
+                str(data.get("tool", "")),
+                arguments if isinstance(arguments, dict) else {},
+                server=str(data.get("server") or ""),
+            )
+        )
+        return [change]
+
+    def _on_tool_progress(self, event: StreamEvent) -> list[Change]:
+        found = self._find_call(event.run_id, str(event.data.get("call_id", "")))
+        if found is None:
+            return []
+        found[1].progress = int(event.data.get("progress", 0))
+        return [("update", found[0])]
+
+    def _on_tool_end(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        found = self._find_call(event.run_id, str(data.get("call_id", "")))
+        if found is None:
+            return []
+        entry, call = found
+        call.status = "ok" if data.get("success") else "error"
+        call.result, call.error = data.get("result"), str(data.get("error") or "")
+        call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
+        call.progress = None
+        return [("update", entry)]
+
+    def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
+        for entry in reversed(self.entries[-200:]):
+            if entry.run_id == run_id:
+                for call in entry.calls:
+                    if call.call_id == call_id:
+                        return entry, call
+        return None
+
+    def _on_user_question_start(self, event: StreamEvent) -> list[Change]:
+        asked = event.data.get("user_question") or {}
+        question_id = str(asked.get("question_id", ""))
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        change: Change
+        if entry is None:
+            entry = Entry(f"question-{question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        if all(known.question_id != question_id for known in entry.asked):
+            entry.asked.append(Asked(question_id, str(asked.get("question", ""))))
+        return [change]
+
+    def _on_user_question_complete(self, event: StreamEvent) -> list[Change]:
+        question_id = str(event.data.get("question_id", ""))
+        for entry in reversed(self.entries[-200:]):
+            for asked in entry.asked:
+                if asked.question_id == question_id:
+                    asked.status = str(event.data.get("status", "answered"))
+                    return [("update", entry)]
+        return []
+
+    def set_answer(self, question: UserQuestion) -> list[Change]:
+        """Fill in the words of an answer that was read after its event."""
+        for entry in reversed(self.entries[-200:]):
+            for index, asked in enumerate(entry.asked):
+                if asked.question_id == question.id:
+                    entry.asked[index] = asked_from(question)
+                    return [("update", entry)]
+        return []
+
+    def _on_notice(self, event: StreamEvent) -> list[Change]:
+        kind = event.chunk_type.value
+        details = dict(event.data.get("details") or {})
+        if kind == "error":
+            details = {"code": event.data.get("code", ""), "recoverable": bool(event.data.get("recoverable", True))}
+        elif kind == "limit_reached":
+            details["limit"] = event.data.get("reason", "")
+        elif kind == "loop_detected":
+            details["action"] = event.data.get("reason", "")
+        else:
+            details["reason"] = event.data.get("reason", "")
+        last = self.entries[-1] if self.entries else None
+        if kind == "retry" and last is not None and last.topic == "retry":
+            last.details = details
+            return [("update", last)]
+        self._notices += 1
+        entry = Entry(f"notice-{event.run_id}-{event.seq}-{self._notices}", "notice", run_id=event.run_id, seq=event.seq, topic=kind)
+        entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
+        entry.details = details
+        entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        if kind == "error":
+            entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _release_notices(self) -> list[Change]:
+        """The run goes on: earlier notices are history, and a wait for the server is over."""
+        changes: list[Change] = []
+        for entry in self.entries[-20:]:
+            if entry.kind == "notice" and entry.actionable:
+                entry.actionable = False
+                changes.append(("update", entry))
+        return changes
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._by_id[entry.id] = entry

@@ -1,0 +1,153 @@
+"""Markdown that arrives in pieces, parsed without ever parsing the whole again.
+
+Only the open tail is parsed, and only up to its last newline; every block but the last of that parse can no longer change and is
+frozen. That gives the same blocks as parsing the whole text at once (a property test holds it); without the newline rule it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+BlockKind = Literal["prose", "code", "table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One top-level block.
+
+    Attributes:
+        kind: ``code`` for fenced or indented code, ``table``, and ``prose`` for everything else.
+        tokens: its markdown-it tokens.
+        text: for code, the code itself without the closing newline.
+        language: for code, the first word of the fence's info line.
+    """
+
+    kind: BlockKind
+    tokens: tuple[Token, ...]
+    text: str = ""
+    language: str = ""
+
+
+@cache
+def markdown() -> MarkdownIt:
+    """The parser: CommonMark with tables and strikethrough, bare links recognised by their angle brackets alone, raw HTML left as text."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.inline.ruler.before("escape", "math", _math)
+    return parser
+
+
+def parse(text: str, env: dict[str, Any] | None = None) -> list[Block]:
+    """All blocks of a finished text."""
+    return _blocks(markdown().parse(text, env if env is not None else {}))[0]
+
+
+@dataclass(slots=True)
+class MarkdownStream:
+    """The open tail of a text that grows.
+
+    ``feed`` adds text; ``advance`` gives the blocks that became final; ``open_blocks`` what is still open, with the unfinished last
+    line, for display; ``finish`` makes everything final.
+    """
+
+    tail: str = ""
+    _env: dict[str, Any] = field(default_factory=dict)
+    _parsed_to: int = 0
+
+    def feed(self, text: str) -> None:
+        self.tail += text
+
+    def advance(self) -> list[Block]:
+        """Blocks that can no longer change, in order; the tail keeps the rest."""
+        end = self.tail.rfind("\n") + 1
+        if end <= self._parsed_to:
+            return []
+        text = self.tail[:end]
+        self._parsed_to = end
+        blocks, starts = _blocks(markdown().parse(text, self._env))
+        if len(blocks) < 2:
+            return []
+        self._cut(text, starts[-1])
+        return blocks[:-1]
+
+    def open_blocks(self) -> list[Block]:
+        """What the tail would be if it ended here; of an open code block only whole lines."""
+        if not self.tail.strip():
+            return []
+        blocks = _blocks(markdown().parse(self.tail, self._env))[0]
+        if blocks and blocks[-1].kind == "code" and not self.tail.endswith("\n"):
+            end = self.tail.rfind("\n") + 1
+            whole = _blocks(markdown().parse(self.tail[:end], self._env))[0] if end else []
+            if whole and whole[-1].kind == "code":
+                return whole
+        return blocks
+
+    def finish(self) -> list[Block]:
+        """The rest, final."""
+        blocks = _blocks(markdown().parse(self.tail, self._env))[0]
+        self.tail, self._parsed_to = "", 0
+        return blocks
+
+    def _cut(self, text: str, line: int) -> None:
+        position = 0
+        for _ in range(line):
+            position = text.index("\n", position) + 1
+        self.tail = self.tail[position:]
+        self._parsed_to = len(text) - position
+
+
+def _blocks(tokens: list[Token]) -> tuple[list[Block], list[int]]:
+    """Group tokens into top-level blocks; also the first line of each."""
+    blocks: list[Block] = []
+    starts: list[int] = []
+    group: list[Token] = []
+    for token in tokens:
+        group.append(token)
+        if token.level == 0 and token.nesting <= 0:
+            starts.append((group[0].map or [0])[0])
+            blocks.append(_block(group))
+            group = []
+    return blocks, starts
+
+
+def _block(group: list[Token]) -> Block:
+    first = group[0]
+    if first.type in {"fence", "code_block"}:
+        words = first.info.split()
+        return Block("code", tuple(group), first.content.removesuffix("\n"), words[0] if words else "")
+    return Block("table" if first.type == "table_open" else "prose", tuple(group))
+
+
+_MATH = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    """``$…$``, ``$$…$$``, ``\\(…\\)`` and ``\\[…\\]`` are kept as they are written, so that their ``_`` and ``*`` mean nothing."""
+    source, start = state.src, state.pos
+    if source[start] not in "$\\":
+        return False
+    for opening, closing in _MATH:
+        if not source.startswith(opening, start):
+            continue
+        end = source.find(closing, start + len(opening), state.posMax)
+        body = source[start + len(opening) : end] if end > 0 else ""
+        single = opening == "$"
+        if not body.strip() or (single and (body[0].isspace() or body[-1].isspace() or "\n" in body)):
+            continue
+        after = source[end + 1 : end + 2]
+        if single and after.isdigit():  # "$5 and $10" are prices
+            continue
+        if not silent:
+            token = state.push("math_inline", "math", 0)
+            token.content = source[start : end + len(closing)]
+        state.pos = end + len(closing)
+        return True
+    return False

@@ -1,0 +1,171 @@
+"""Notices of a transcript: limits, loops, retries, errors, ends; with buttons while the run waits for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.desktop.chat.entries import Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.view import EntryWidget
+from app.desktop.theme import mark, theme
+from app.desktop.theme.manager import Role
+from app.desktop.widgets import Card, FlowLayout, Translated, label
+from app.desktop.widgets.format import cost, duration, number, tokens
+from app.i18n import _, ngettext
+
+
+class NoticeCard(Translated, EntryWidget):
+    """What the engine tells: a limit, a loop, a retry, an error. While the run waits for it, with what can be done."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, parent)
+        self.setObjectName("notice-card")
+        self._host = host
+        self._card = Card(self)
+        self._icon = QLabel(self._card)
+        self._title = label("", "strong", self._card, wrap=True)
+        self._text = label("", "muted", self._card, wrap=True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._buttons = QWidget(self._card)
+        self._flow = FlowLayout(self._buttons)
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(self._title)
+        words.addWidget(self._text)
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        self._card.body.addLayout(row)
+        self._card.body.addWidget(self._buttons)
+        theme().changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        icon, role, variant, title, text = notice_words(self.entry)
+        mark(self._card, variant if self.entry.actionable else "card")
+        self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
+        self._title.setText(title)
+        self._text.setText(text)
+        self._text.setVisible(bool(text))
+        while (item := self._flow.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        offered = self._offers() if self.entry.actionable else []
+        for words, variant, name, action in offered:
+            button = QPushButton(words, self._buttons)
+            button.setObjectName(name)
+            mark(button, variant)
+            button.clicked.connect(lambda *_, action=action: action())
+            button.show()
+            self._flow.addWidget(button)
+        self._buttons.setVisible(bool(offered))
+        self.height_changed.emit()
+
+    def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
+        run_id = self.entry.run_id
+
+        def resume(**changes: Any) -> Callable[[], object]:
+            return lambda: self._host.resume_requested.emit(run_id, changes)
+
+        def stop() -> None:
+            self._host.stop_requested.emit(run_id)
+
+        if self.entry.topic == "error":
+            return [(_("Retry"), "primary", "notice-retry", resume())]
+        if self.entry.topic == "limit_reached":
+            kind = str(self.entry.details.get("limit", ""))
+            more = float(self.entry.details.get("cap") or 1)
+            raise_words = _("Raise the limit by {amount}", amount=limit_value(kind, more))
+            return [
+                (raise_words, "primary", "notice-raise", resume(raise_limits={kind: more})),
+                (_("Finish now"), "", "notice-finish", resume(finish=True)),
+                (_("Stop"), "", "notice-stop", stop),
+            ]
+        return [
+            (_("Continue"), "primary", "notice-continue", resume()),
+            (_("Finish now"), "", "notice-finish", resume(finish=True)),
+            (_("Stop"), "", "notice-stop", stop),
+        ]
+
+    def fit(self, width: int) -> int:
+        self._card.setFixedWidth(width)
+        body = self._card.body
+        height = body.totalHeightForWidth(width) if body.hasHeightForWidth() else body.sizeHint().height()
+        self._card.setGeometry(0, 0, width, height)
+        return height + theme().px(16)
+
+    def retranslate(self) -> None:
+        self.refresh()
+
+
+def limit_value(kind: str, value: float) -> str:
+    """A cap in its own unit."""
+    if kind == "cost":
+        return cost(value)
+    if kind == "time":
+        return duration(value * 1000)
+    if kind == "tokens":
+        return tokens(int(value))
+    return number(value)
+
+
+def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
+    """Icon, colour, card variant, title and text of a notice."""
+    details = entry.details
+    if entry.topic == "error":
+        return "circle-alert", "err", "card-err", _("The model could not answer"), entry.content
+    if entry.topic == "limit_reached":
+        kind = str(details.get("limit", ""))
+        value, cap = (limit_value(kind, float(details.get(key) or 0)) for key in ("value", "cap"))
+        names = {
+            "iterations": _("Limit of steps reached"),
+            "tool_calls": _("Limit of tool calls reached"),
+            "tokens": _("Limit of tokens reached"),
+            "cost": _("Limit of cost reached"),
+            "time": _("Limit of time reached"),
+        }
+        text = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap) if entry.actionable else ""
+        return (
+            "octagon-x",
+            "warn",
+            "card-warn",
+            names.get(kind, _("Limit reached")),
+            text or _("{value} of {cap} used.", value=value, cap=cap),
+        )
+    if entry.topic == "loop_detected":
+        count = int(details.get("count") or 0)
+        text = ngettext(
+            "{tool} was called {n} time with the same arguments and result.",
+            "{tool} was called {n} times with the same arguments and result.",
+            count,
+            tool=str(details.get("tool", "")),
+        )
+        return "refresh-cw", "warn", "card-warn", _("The agent repeats itself"), text
+    if entry.topic == "context_compacted":
+        text = _(
+            "{before} → {after} tokens; older parts are sent in short form.",
+            before=tokens(int(details.get("tokens_before") or 0)),
+            after=tokens(int(details.get("tokens_after") or 0)),
+        )
+        return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "retry":
+        inner = details
+        text = _("Attempt {attempt}: {reason}", attempt=str(inner.get("attempt", "")), reason=str(inner.get("reason", "")))
+        return "refresh-cw", "muted", "card", _("Trying the model again"), text
+    if entry.topic == "run_finished":
+        titles = {
+            "completed": _("Completed"),
+            "cancelled": _("Stopped"),
+            "abandoned": _("The agent gave up"),
+            "error": _("Ended with an error"),
+        }
+        status = str(details.get("status", ""))
+        icons = {"completed": "circle-check", "cancelled": "square", "abandoned": "circle-x", "error": "circle-alert"}
+        role: Role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
+        return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
+    return "info", "muted", "card", entry.content or entry.topic, ""

@@ -1,0 +1,64 @@
+"""Streamed Markdown equals Markdown parsed at once, however it is cut."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
+
+PIECES = st.sampled_from(
+    [
+        "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n", "```python\n", "```\n",
+        "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n", "    indented\n",
+        "<b>raw</b> ", "$x_1$ ", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
+    ]
+)  # fmt: skip
+
+
+def html(blocks: list[Block]) -> str:
+    tokens = [token for block in blocks for token in block.tokens]
+    parser = markdown()
+    parser.renderer.rules.setdefault("math_inline", lambda tokens, i, *_: tokens[i].content)
+    return parser.renderer.render(tokens, parser.options, {})
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=40).map("".join), st.lists(st.integers(1, 9), min_size=1, max_size=30))
+def test_every_chunking_gives_the_blocks_of_the_whole(text: str, cuts: list[int]) -> None:
+    stream, frozen, position, turn = MarkdownStream(), [], 0, 0
+    while position < len(text):
+        step = cuts[turn % len(cuts)]
+        stream.feed(text[position : position + step])
+        frozen += stream.advance()
+        stream.open_blocks()
+        position, turn = position + step, turn + 1
+    frozen += stream.finish()
+    assert html(frozen) == html(parse(text))
+
+
+def test_finished_blocks_leave_the_tail() -> None:
+    stream = MarkdownStream()
+    stream.feed("First.\n\nSecond.\n\nThi")
+    assert [block.kind for block in stream.advance()] == ["prose"]
+    assert stream.tail == "Second.\n\nThi"
+
+
+def test_open_code_shows_whole_lines_only() -> None:
+    stream = MarkdownStream()
+    stream.feed("```python\na = 1\nb =")
+    assert stream.advance() == []
+    (block,) = stream.open_blocks()
+    assert (block.kind, block.language, block.text) == ("code", "python", "a = 1")
+
+
+def test_math_keeps_its_underscores_and_prices_are_no_math() -> None:
+    (block,) = parse("$a_1 * b_1$ costs $5 or $10")
+    kinds = [child.type for child in block.tokens[1].children or []]
+    assert kinds == ["math_inline", "text"]
+
+
+def test_raw_html_stays_text() -> None:
+    (block,) = parse("<script>x</script>")
+    assert block.kind == "prose"
+    assert "".join(child.content for child in block.tokens[1].children or []) == "<script>x</script>"
