@@ -1,0 +1,78 @@
+"""Noticing lost commits: every commit has a number, kept in the database by the commit itself and in a file after it.
+
+The engine drops what follows a damaged place in its write-ahead log and says nothing. When the file knows a higher number than the
+database, acknowledged commits are gone. The file is written after the commit and never synced: it can only be behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from app.domain.errors import StorageError
+from app.storage import errors, schema
+from app.storage.engine import Engine
+from app.storage.rows import record
+from app.storage.writer import Statement
+
+FILE = "atelier-commits.json"
+_WIDTH = 64
+
+
+class CommitLog:
+    """The counter of one open database.
+
+    Attributes:
+        number: the number of the newest commit.
+        lost: how many commits the database had lost when it was opened.
+    """
+
+    def __init__(self, path: Path, number: int, lost: int, *, fsync: bool) -> None:
+        self.number = number
+        self.lost = lost
+        self._fsync = fsync
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._write()
+
+    @classmethod
+    async def load(cls, engine: Engine, directory: Path, *, fsync: bool, accept_loss: bool) -> CommitLog:
+        """Compare the two numbers and go on from the database's.
+
+        Raises:
+            StorageError: ``damaged`` when synced commits are missing and ``accept_loss`` is false.
+        """
+        rows = (await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits")))[0]
+        number = int(rows[0]) if rows else 0
+        recorded, synced = _read(directory / FILE)
+        lost = max(0, recorded - number)
+        if lost and synced and not accept_loss:
+            raise StorageError(errors.LOST_WRITES, code="damaged", path=directory, count=lost)
+        return cls(directory / FILE, number, lost, fsync=fsync)
+
+    def statement(self) -> Statement:
+        """Goes into the transaction that makes the next commit."""
+        row = record(schema.VERSION_TABLE, "commits")
+        return Statement("UPSERT $row SET commits = $number RETURN NONE", {"row": row, "number": self.number + 1})
+
+    def committed(self) -> None:
+        """The commit with the next number is durable."""
+        self.number += 1
+        self._write()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _write(self) -> None:
+        text = json.dumps({"commits": self.number, "fsync": self._fsync}).ljust(_WIDTH - 1) + "\n"
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, text.encode())
+
+
+def _read(path: Path) -> tuple[int, bool]:
+    """The number in the file and whether commits were synced; (0, False) when it is missing or unreadable, which proves nothing."""
+    try:
+        content = json.loads(path.read_text())
+        return int(content["commits"]), bool(content["fsync"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, False

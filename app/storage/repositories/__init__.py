@@ -1,0 +1,60 @@
+"""One repository a noun, over one store."""
+
+from __future__ import annotations
+
+from app.storage.datadir import DataDir
+from app.storage.lexical import LexicalResult, MemoryFilter
+from app.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
+from app.storage.repositories.memories import MemoryRepository
+from app.storage.repositories.questions import QuestionRepository
+from app.storage.repositories.reports import ReportRepository
+from app.storage.repositories.runs import JournalRepository, RunRepository
+from app.storage.repositories.tasks import TaskRepository
+from app.storage.repositories.transcripts import ExecutionRepository, MessageRepository
+from app.storage.repositories.workflows import SearchHit, WorkflowRepository
+from app.storage.store import Store
+
+__all__ = [
+    "AgentRepository",
+    "ExecutionRepository",
+    "JournalRepository",
+    "LexicalResult",
+    "MemoryFilter",
+    "MemoryRepository",
+    "MessageRepository",
+    "ModelRepository",
+    "ProviderRepository",
+    "QuestionRepository",
+    "ReportRepository",
+    "Repositories",
+    "RunRepository",
+    "SearchHit",
+    "SettingsRepository",
+    "TaskRepository",
+    "WorkflowRepository",
+]
+
+
+class Repositories:
+    """All repositories of one open store.
+
+    Attributes:
+        store: the database; ``datadir``: the folder with the files that belong to it.
+    """
+
+    def __init__(self, store: Store, datadir: DataDir) -> None:
+        self.store = store
+        self.datadir = datadir
+        self.memories = MemoryRepository(store)
+        self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
+        self.runs = RunRepository(store)
+        self.journal = JournalRepository(store)
+        self.messages = MessageRepository(store)
+        self.executions = ExecutionRepository(store)
+        self.tasks = TaskRepository(store)
+        self.questions = QuestionRepository(store)
+        self.reports = ReportRepository(store, datadir)
+        self.agents = AgentRepository(store)
+        self.providers = ProviderRepository(store)
+        self.models = ModelRepository(store)
+        self.settings = SettingsRepository(store)

@@ -1,0 +1,168 @@
+"""Runs, their journal and the reply that is being received."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from typing import Any
+
+from app.domain.events import RunEvent, event_body_adapter
+from app.domain.workflow import Run, RunStatus
+from app.storage import tables
+from app.storage.commit import Commit
+from app.storage.repositories.base import Repository, guard, insert_all, page_size, upsert, upsert_all
+from app.storage.rows import Table, plain_time, record, to_json
+from app.storage.store import Statement, Store
+
+_ALIVE = [status.value for status in RunStatus if not status.final]
+
+
+class RunRepository(Repository[Run]):
+    """The rows that sum up the journals."""
+
+    table = tables.RUNS
+    what = "run"
+
+    async def list(self, workflow_id: str) -> list[Run]:
+        """All runs of a workflow, oldest first, sub-agents' runs included."""
+        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+
+    async def alive(self) -> builtins.list[Run]:
+        """Runs whose status is not final, oldest first."""
+        return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)
+
+    async def save(self, run: Run) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+        """
+        await self._store.write(guard(run.workflow_id), upsert(self.table, run))
+
+
+class _EventTable(Table[RunEvent]):
+    """Events keep their body as JSON text, beside its type."""
+
+    def encode(self, value: RunEvent) -> dict[str, Any]:
+        return {
+            "id": self.record(value.id),
+            "workflow": record("workflow", value.workflow_id),
+            "run": record("run", value.run_id) if value.run_id else None,
+            "seq": value.seq,
+            "stream_from": value.stream_from,
+            "v": value.v,
+            "type": value.body.type,
+            "time": value.time,
+            "body": to_json(value.body),
+        }
+
+    def decode(self, row: Any) -> RunEvent:
+        run = row.get("run")
+        return RunEvent(
+            id=row["id"].id,
+            v=row["v"],
+            workflow_id=row["workflow"].id,
+            run_id=run.id if run is not None else "",
+            seq=row["seq"],
+            stream_from=row["stream_from"],
+            time=plain_time(row["time"]),
+            body=event_body_adapter.validate_python(json.loads(row["body"])),
+        )
+
+
+EVENTS = _EventTable("run_event", RunEvent)
+_EVENT_COLUMNS = "id, workflow, run, seq, stream_from, v, time, body"
+
+
+class JournalRepository:
+    """What happened, in order; appended through ``commit`` alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def commit(self, commit: Commit) -> None:
+        """Write everything of a commit in one transaction; returns when it is durable.
+
+        Raises:
+            NotFoundError: the workflow is gone.
+            StorageError: nothing was kept; an event number that exists already in its run is refused.
+        """
+        statements = self._statements(commit)
+        if statements:
+            await self._store.write(*statements)
+
+    @staticmethod
+    def _statements(commit: Commit) -> list[Statement]:
+        workflow_id = commit.workflow_id
+        statements = [guard(workflow_id)] if workflow_id else []
+        statements += insert_all(EVENTS, commit.events)
+        if commit.run is not None:
+            statements.append(upsert(tables.RUNS, commit.run))
+        if commit.workflow:
+            if workflow_id is None:
+                raise ValueError("a commit that changes its workflow needs an event or a run to tell which")
+            row, changes = record("workflow", workflow_id), tables.WORKFLOWS.changes(commit.workflow)
+            statements.append(Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": row, "changes": changes}))
+        statements += upsert_all(tables.MESSAGES, commit.messages)
+        statements += upsert_all(tables.EXECUTIONS, commit.executions)
+        statements += upsert_all(tables.QUESTIONS, commit.questions)
+        statements += upsert_all(tables.TASKS, commit.tasks)
+        statements += [Statement("DELETE $row RETURN NONE", {"row": record("task", each)}) for each in commit.deleted_tasks]
+        if commit.clear_partial:
+            statements.append(Statement("DELETE $row RETURN NONE", {"row": record("partial_reply", commit.clear_partial)}))
+        return statements
+
+    async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of a run with a number above ``after``, in order."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit",  # noqa: S608
+                run=record("run", run_id),
+                after=after,
+                limit=page_size(limit),
+            )
+        )
+
+    async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of a workflow whose first durable stream event has a number above ``after_stream``, in order; those of its runs and
+        its own. Events that make no durable stream event are left out."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
+                "ORDER BY stream_from LIMIT $limit",
+                workflow=record("workflow", workflow_id),
+                after=max(0, after_stream),
+                limit=page_size(limit),
+            )
+        )
+
+    async def save_partial(self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str) -> None:
+        """Keep what was received so far of a reply; one a run.
+
+        Raises:
+            NotFoundError: the workflow is gone.
+        """
+        content_row = {
+            "workflow": record("workflow", workflow_id),
+            "message_id": message_id,
+            "content": content,
+            "reasoning": reasoning,
+            "updated_at": self._store.clock.now(),
+        }
+        statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": content_row})
+        await self._store.write(guard(workflow_id), statement)
+
+    async def partial(self, run_id: str) -> dict[str, Any] | None:
+        """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``updated_at``."""
+        rows = await self._store.query("SELECT * FROM $row", row=record("partial_reply", run_id))
+        if not rows:
+            return None
+        row = rows[0]
+        return {
+            "run_id": run_id,
+            "workflow_id": row["workflow"].id,
+            "message_id": row["message_id"],
+            "content": row["content"],
+            "reasoning": row["reasoning"],
+            "updated_at": plain_time(row["updated_at"]),
+        }

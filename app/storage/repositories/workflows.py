@@ -1,0 +1,178 @@
+"""Workflows and the search through all they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import shutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from app.domain.errors import StorageError
+from app.domain.workflow import Workflow
+from app.storage import errors, tables
+from app.storage.datadir import DataDir
+from app.storage.repositories.base import Repository, guard, page_size, upsert
+from app.storage.rows import record
+from app.storage.store import Statement, Store
+from app.storage.text import content_words, excerpt
+
+OWNED = (
+    "partial_reply",
+    "run_event",
+    "message",
+    "tool_execution",
+    "task",
+    "user_question",
+    "memory_vector",
+    "memory",
+    "report",
+    "run",
+)
+"""Every table whose rows belong to a workflow, in the order in which they are deleted."""
+
+
+class SearchHit(NamedTuple):
+    """One place where all searched words were found.
+
+    Attributes:
+        kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
+        workflow_id: empty, like its name, for a general memory.
+        seq: place of a message in its workflow, 0 for the others.
+        excerpt: text around the first word found.
+    """
+
+    kind: str
+    workflow_id: str
+    workflow_name: str
+    row_id: str
+    seq: int
+    excerpt: str
+
+
+_SEARCHES = {
+    "message": "workflow, seq, content AS text",
+    "report": "workflow, 0 AS seq, name AS text",
+    "memory": "workflow, 0 AS seq, content AS text",
+    "tool_execution": "workflow, 0 AS seq, search AS text",
+}
+
+
+class WorkflowRepository(Repository[Workflow]):
+    """The workflow table, and what concerns all tables of a workflow."""
+
+    table = tables.WORKFLOWS
+    what = "workflow"
+
+    def __init__(self, store: Store, datadir: DataDir, *, purged: Callable[[str], None]) -> None:
+        """``purged`` is told the id of a workflow whose rows are gone."""
+        super().__init__(store)
+        self._datadir = datadir
+        self._purged = purged
+
+    async def create(self, workflow: Workflow) -> Workflow:
+        """Store a new workflow.
+
+        Raises:
+            StorageError: its id exists already.
+        """
+        row = self.table.encode(workflow)
+        await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        return workflow
+
+    async def list(self, *, limit: int = 100, offset: int = 0, search: str = "", deleted: bool = False) -> list[Workflow]:
+        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin."""
+        matching = "AND string::contains(string::lowercase(name), $search)" if search else ""
+        return await self._select(
+            f"WHERE deleted = $deleted {matching} ORDER BY unpinned, recency LIMIT $limit START $offset",
+            deleted=deleted,
+            search=search.lower(),
+            limit=page_size(limit),
+            offset=offset,
+        )
+
+    async def update(self, workflow_id: str, **fields: Any) -> Workflow:
+        """Change some fields; ``updated_at`` is not touched unless it is given.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+        """
+        current = await self.get(workflow_id)
+        checked = Workflow.model_validate({**current.model_dump(), **fields})
+        changes = self.table.changes({name: getattr(checked, name) for name in fields})
+        statement = Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": self.table.record(workflow_id), "changes": changes})
+        await self._store.write(guard(workflow_id), statement)
+        return await self.get(workflow_id)
+
+    async def soft_delete(self, workflow_id: str) -> Workflow:
+        """Put a workflow into the bin: lists and searches leave it out until ``restore``."""
+        return await self.update(workflow_id, deleted_at=self._store.clock.now())
+
+    async def restore(self, workflow_id: str) -> Workflow:
+        """Take a workflow out of the bin."""
+        return await self.update(workflow_id, deleted_at=None)
+
+    async def save(self, workflow: Workflow) -> None:
+        """Write the whole row, new or not."""
+        await self._store.write(upsert(self.table, workflow))
+
+    async def purge(self, workflow_id: str) -> dict[str, int]:
+        """Delete a workflow and every row of it in one transaction, then its report files. Returns how many rows each table lost.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+            StorageError: the report files could not be deleted; the rows are gone.
+        """
+        row = self.table.record(workflow_id)
+        statements = [guard(workflow_id)]
+        for name in OWNED:
+            statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
+            statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
+        statements.append(Statement("DELETE $row RETURN NONE", {"row": row}))
+        results = await self._store.transact(*statements)
+        counts = {name: (found[0]["n"] if found else 0) for name, found in zip(OWNED, results[1::2], strict=False)}
+        self._purged(workflow_id)
+        await asyncio.to_thread(self._delete_reports, workflow_id)
+        return {"workflow": 1, **counts}
+
+    async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
+        """Where all words of a text occur: messages, reports, memories, tool input and output, best first within each kind.
+
+        Words match by their stem; stop words are left out. Workflows in the bin are left out.
+        """
+        wanted = " ".join(content_words(text))
+        if not wanted:
+            return []
+        hits: builtins.list[tuple[str, dict[str, Any]]] = []
+        for kind, columns in _SEARCHES.items():
+            rows = await self._store.query(
+                f"SELECT id, {columns}, search::score(1) AS score FROM {kind} WHERE search @1,AND@ $wanted "  # noqa: S608
+                "ORDER BY score DESC LIMIT $limit",
+                wanted=wanted,
+                limit=page_size(limit),
+            )
+            hits += [(kind, row) for row in rows]
+        names = await self._names({row["workflow"].id for _, row in hits if row.get("workflow") is not None})
+        found = [self._hit(kind, row, names, wanted) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
+        return found[:limit]
+
+    @staticmethod
+    def _hit(kind: str, row: dict[str, Any], names: dict[str, str], wanted: str) -> SearchHit:
+        workflow = row["workflow"].id if row.get("workflow") is not None else ""
+        return SearchHit(kind, workflow, names.get(workflow, ""), row["id"].id, row["seq"], excerpt(row["text"], wanted))
+
+    async def _names(self, ids: set[str]) -> dict[str, str]:
+        """Names of those workflows that are not in the bin."""
+        rows = await self._store.query(
+            "SELECT id, name FROM $rows WHERE deleted = false", rows=[record("workflow", each) for each in sorted(ids)]
+        )
+        return {row["id"].id: row["name"] for row in rows}
+
+    def _delete_reports(self, workflow_id: str) -> None:
+        folder = self._datadir.reports / workflow_id
+        if folder.parent != self._datadir.reports or not folder.is_dir():
+            return
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise StorageError(errors.READ_ONLY, code="read_only", path=folder) from error

@@ -1,0 +1,54 @@
+"""How each domain model is stored; the schema's migrations define the same columns."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.domain.agent import Agent
+from app.domain.memory import Memory
+from app.domain.provider import ModelInfo, ProviderConfig
+from app.domain.question import UserQuestion
+from app.domain.task import Task
+from app.domain.workflow import Message, Report, Run, ToolExecution, Workflow
+from app.storage.rows import Table
+from app.storage.text import search_text
+
+SEARCHED_CHARACTERS = 20_000
+"""Characters of a tool's input or output that the global search looks at: an index entry costs time by the word."""
+_RUN_LINKS = {"workflow_id": "workflow", "run_id": "run"}
+
+
+def _execution_search(call: ToolExecution) -> dict[str, Any]:
+    texts = [call.tool, call.error]
+    for value in (call.arguments, call.result):
+        if value is not None:
+            texts.append((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))[:SEARCHED_CHARACTERS])
+    return {"search": search_text(*texts)}
+
+
+WORKFLOWS: Table[Workflow] = Table("workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage"}, order=("unpinned", "recency"))
+RUNS: Table[Run] = Table(
+    "run",
+    Run,
+    links={"workflow_id": "workflow", "previous_run_id": "run", "parent_run_id": "run"},
+    json_fields={"usage"},
+)
+MESSAGES: Table[Message] = Table(
+    "message",
+    Message,
+    links=_RUN_LINKS,
+    json_fields={"usage", "details"},
+    extra=lambda message: {"search": search_text(message.content)},
+    order=("back",),
+)
+EXECUTIONS: Table[ToolExecution] = Table(
+    "tool_execution", ToolExecution, links=_RUN_LINKS, json_fields={"arguments", "result"}, extra=_execution_search, order=("recency",)
+)
+TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
+MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
+QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec"})
+REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
+AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name})
+PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name)
+MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
