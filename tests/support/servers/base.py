@@ -107,6 +107,7 @@ class FakeServer:
         self.port = 0
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
 
     def script(self, *steps: Step) -> Self:
         self.steps.extend(steps)
@@ -127,6 +128,7 @@ class FakeServer:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._server is not None
+        self._closing = True
         self._server.close()
         for task in list(self._tasks):
             task.cancel()
@@ -154,6 +156,9 @@ class FakeServer:
         except (ClientGone, ConnectionError, asyncio.IncompleteReadError):
             self.disconnected_at = asyncio.get_running_loop().time()
             self.disconnected.set()
+        except asyncio.CancelledError:
+            if not self._closing:
+                raise
         finally:
             self._tasks.discard(task)
             writer.close()

@@ -59,7 +59,8 @@ class FakeOllama(FakeServer):
         elif body.get("stream", True):
             await out.stream(self.lines(step), "application/x-ndjson", step)
         else:
-            await out.json(self.last(step, {"role": "assistant", "content": step.text, **self.extras(step)}))
+            thoughts = {"thinking": step.reasoning} if step.reasoning else {}
+            await out.json(self.last(step, {"role": "assistant", "content": step.text, **thoughts, **self.extras(step)}))
 
     def refusal_of(self, body: dict[str, Any]) -> tuple[int, str] | None:
         """What the real server refuses: a model that is not there, thinking it cannot do, arguments that are not an object."""
@@ -133,13 +134,6 @@ class FakeOllama(FakeServer):
     def entry(self, name: str, capabilities: list[str] | None) -> dict[str, Any]:
         known: dict[str, Any] = {"name": name, "model": name, "modified_at": TIME, "details": DETAILS}
         entry = {**known, "size": 4_000_000_000, "digest": "0" * 64}
-            "name": name,
-            "model": name,
-            "modified_at": TIME,
-            "size": 4_000_000_000,
-            "digest": "0" * 64,
-            "details": details,
-        }
         return entry if capabilities is None else {**entry, "capabilities": capabilities}
 
     async def embed(self, request: Request, out: Response) -> None:

@@ -121,7 +121,8 @@ class FakeOpenAI(FakeServer):
             data.append({"object": "embedding", "index": index, "embedding": encoded})
         if self.shuffle_vectors:
             data.reverse()
-        await out.json({"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 3, "total_tokens": 3}})
+        usage = {"prompt_tokens": 3, "completion_tokens": 0, "total_tokens": 3}
+        await out.json({"id": "embd-1", "object": "list", "data": data, "model": body["model"], "usage": usage})
 
 
 def arguments_text(call: Call) -> str:

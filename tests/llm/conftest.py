@@ -1,0 +1,29 @@
+"""Fake model servers, one of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.openai import FakeOpenAI
+
+
+@pytest.fixture
+async def openai_server() -> AsyncIterator[FakeOpenAI]:
+    async with FakeOpenAI() as server:
+        yield server
+
+
+@pytest.fixture
+async def mistral_server() -> AsyncIterator[FakeMistral]:
+    async with FakeMistral() as server:
+        yield server
+
+
+@pytest.fixture
+async def ollama_server() -> AsyncIterator[FakeOllama]:
+    async with FakeOllama() as server:
+        yield server

@@ -1,0 +1,88 @@
+"""Requests and the reading of streams, for the tests of providers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from app.domain.chat import (
+    ChatDelta,
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    ReasoningDelta,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolSpec,
+)
+from app.domain.clock import Clock
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.llm.factory import create_http_provider
+from app.llm.provider import HttpProvider
+from app.llm.secrets import KeyVault
+
+ADD = ToolSpec(
+    name="CalculatorTool",
+    description="Adds.",
+    parameters={"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]},
+)
+
+
+def provider(kind: str, url: str, clock: Clock, *, key: str = "", name: str = "Server") -> HttpProvider:
+    """A provider for a fake server; waits before retries are exact."""
+    vault = KeyVault(environ={})
+    if key:
+        vault.set(name, key)
+    made = create_http_provider(ProviderConfig(name=name, kind=ProviderKind(kind), base_url=url), vault, clock)
+    made._rng = lambda: 0.0
+    return made
+
+
+def ask(*messages: ChatMessage | str, **fields: Any) -> ChatRequest:
+    """A request; a plain text is a user message."""
+    items = tuple(ChatMessage(role=Role.USER, content=m) if isinstance(m, str) else m for m in messages or ("Hello",))
+    return ChatRequest(**{"model": "test-model", "messages": items, **fields})
+
+
+def called(id: str, name: str = "CalculatorTool", content: str = "", **arguments: Any) -> ChatMessage:
+    return ChatMessage(role=Role.ASSISTANT, content=content, tool_calls=(ToolCall(id=id, name=name, arguments=arguments),))
+
+
+def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMessage:
+    return ChatMessage(role=Role.TOOL, content=content, tool_call_id=id, name=name)
+
+
+async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:
+    return [delta async for delta in stream]
+
+
+def reply_of(deltas: Sequence[ChatDelta]) -> ChatReply:
+    """The reply of a stream, after checking that it is last, alone, and what the deltas said."""
+    assert [isinstance(delta, ReplyDone) for delta in deltas].count(True) == 1
+    last = deltas[-1]
+    assert isinstance(last, ReplyDone)
+    assert joined(deltas) == (last.reply.content, last.reply.reasoning)
+    return last.reply
+
+
+def joined(deltas: Sequence[ChatDelta]) -> tuple[str, str]:
+    """All text and all reasoning of a stream."""
+    text = "".join(delta.content for delta in deltas if isinstance(delta, TextDelta))
+    return text, "".join(delta.content for delta in deltas if isinstance(delta, ReasoningDelta))
+
+
+def arguments(deltas: Sequence[ChatDelta]) -> dict[int, str]:
+    """Argument text of each call as its deltas gave it."""
+    texts: dict[int, str] = {}
+    for delta in deltas:
+        if isinstance(delta, ToolCallDelta):
+            texts[delta.index] = texts.get(delta.index, "") + delta.arguments
+    return texts
+
+
+def retries(deltas: Sequence[ChatDelta]) -> list[tuple[int, float, str]]:
+    return [(delta.attempt, delta.delay_s, delta.reason) for delta in deltas if isinstance(delta, RetryDelta)]

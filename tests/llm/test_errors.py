@@ -1,0 +1,160 @@
+"""Every shape of error body gets a code, a sentence and no key."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.domain.errors import ContextOverflowError, ProviderError
+from app.i18n import _
+from app.llm.errors import Where, parse_body, payload_error, response_error, retry_after
+from app.llm.secrets import remember
+
+WHERE = Where("Server", "big-model")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def error(status: int, body: Any, **headers: str) -> ProviderError:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return response_error(WHERE, status, headers, data, NOW)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"error": {"code": 500, "message": "broken", "type": "server_error"}}, "broken"),
+        ({"error": {"message": "broken", "type": "t", "param": None, "code": None}}, "broken"),
+        ({"message": "broken", "request_id": "1"}, "broken"),
+        ({"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "broken", "type": "t"}]}}, "x: broken"),
+        ({"detail": "broken"}, "broken"),
+        ({"detail": [{"loc": ["body", "messages", 0], "msg": "broken"}, {"loc": [], "msg": "too"}]}, "messages.0: broken; too"),
+        ({"error": "broken"}, "broken"),
+        ({"error": {"code": 1}}, '{"error": {"code": 1}}'),
+        ("broken", "broken"),
+        (["broken"], '["broken"]'),
+        (b"broken", "broken"),
+        (b"<html><body>502</body></html>", ""),
+        (b"", ""),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+    ],
+)
+def test_shapes_of_bodies(body: Any, message: str) -> None:
+    assert parse_body(body if isinstance(body, bytes) else json.dumps(body).encode()).message == message
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "recoverable"),
+    [
+        (401, {"detail": "Unauthorized"}, "auth", False),
+        (401, {"message": "You have exceeded your monthly quota"}, "quota", False),
+        (403, {"error": "no"}, "auth", False),
+        (402, {"error": {"message": "Insufficient credits", "code": 402}}, "quota", False),
+        (429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, "quota", False),
+        (429, {"message": "Requests rate limit exceeded"}, "rate_limited", True),
+        (404, {"error": "model 'big-model' not found"}, "not_found", False),
+        (400, {"error": '"big-model" does not support chat'}, "bad_request", False),
+        (422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, "bad_request", False),
+        (408, {"error": {"message": "timed out", "code": 408}}, "timeout", True),
+        (500, {"error": "x"}, "server_error", True),
+        (502, b"<html>", "server_error", True),
+        (503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}, "overloaded", True),
+        (504, b"", "server_error", True),
+        (529, {"error": {"message": "overloaded"}}, "overloaded", True),
+        (499, {"error": "request canceled"}, "bad_request", False),
+    ],
+)
+def test_codes(status: int, body: Any, code: str, recoverable: bool) -> None:
+    found = error(status, body)
+    assert (found.code, found.recoverable, found.status) == (code, recoverable, status)
+    assert "Server" in found.localized(_)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "n_ctx"),
+    [
+        (400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}}, 4096),
+        (
+            400,
+            {"error": {"message": "This model's maximum context length is 8192 tokens. However", "code": "context_length_exceeded"}},
+            8192,
+        ),
+        (
+            400,
+            {"object": "error", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"},
+            32768,
+        ),
+        (400, {"error": "the input length exceeds the context length"}, None),
+        (500, {"error": "prompt is too long: 210000 tokens > 200000 maximum"}, None),
+    ],
+)
+def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:
+    found = error(status, body)
+    assert isinstance(found, ContextOverflowError)
+    assert (found.code, found.n_ctx) == ("context_overflow", n_ctx)
+    assert "big-model" in str(found)
+
+
+def test_the_prompt_size_is_kept() -> None:
+    found = error(400, {"error": {"type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}})
+    assert isinstance(found, ContextOverflowError)
+    assert found.n_prompt == 6031
+
+
+@pytest.mark.parametrize("text", ["max_tokens exceeds the limit of 4096", "the context of the question is unclear"])
+def test_other_refusals_are_no_overflow(text: str) -> None:
+    assert not isinstance(error(400, {"error": text}), ContextOverflowError)
+
+
+def test_a_missing_model_and_a_wrong_address_are_told_apart() -> None:
+    assert "big-model" in str(error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}}))
+    assert "base URL" in str(error(404, b"404 page not found"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 2026 00:01:30 GMT"}, 90.0),
+        ({"retry-after": "Wed, 31 Dec 2025 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+    assert retry_after({}, NOW + timedelta(days=1)) is None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("Please try again in 1.5s.", 1.5), ("try again in 20ms", 0.02), ("later", None)])
+def test_a_wait_named_in_words(text: str, seconds: float | None) -> None:
+    assert error(429, {"error": {"message": f"Rate limit reached. {text}"}}).retry_after_s == seconds
+
+
+def test_an_error_in_the_middle_of_a_stream() -> None:
+    assert payload_error(WHERE, {"choices": [], "error": None}) is None
+    assert payload_error(WHERE, ["x"]) is None
+    found = payload_error(WHERE, {"error": {"code": 429, "message": "slow down"}})
+    assert found is not None
+    assert (found.code, found.status) == ("rate_limited", 429)
+    vague = payload_error(WHERE, {"error": "out of memory"})
+    assert vague is not None
+    assert (vague.code, vague.status) == ("server_error", None)
+    mistral = payload_error(WHERE, {"object": "error", "message": "m", "code": "3000", "raw_status_code": 503})
+    assert mistral is not None
+    assert mistral.code == "overloaded"
+
+
+def test_the_servers_words_are_redacted_cut_and_one_line() -> None:
+    remember("sk-sentinel-0123456789")
+    found = error(400, {"error": f"bad\nkey\tsk-sentinel-0123456789 \x1b[31m {'x' * 900}"})
+    detail = str(found.params["detail"])
+    assert "sentinel" not in str(found)
+    assert detail.startswith("bad key [redacted] [31m")
+    assert len(detail) == 400
