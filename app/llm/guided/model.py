@@ -39,8 +39,11 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 2_000
 """Characters of a message that are looked at; the starter cannot make use of more."""
-SURE_DISTANCE = 0.25
-"""Below this likeness to every example a message is taken for conversation."""
+NEAR = 0.25
+"""Below this cosine to every example a message is taken for conversation."""
+CLEAR = 0.2
+"""So much nearer than any example of another action, the nearest example decides without the model."""
+_PROGRAM = ("[Note from the program]", "[Summary of the conversation so far]")
 _CHAT_TOKENS = 160
 _CHAT_TURNS = 4
 _CHUNK = 24
@@ -76,7 +79,7 @@ class GuidedModel:
 
     def __init__(self, model: ChatModel, embedder: Embedder | None = None, tools: Sequence[Any] = (), language: str = "en") -> None:
         self._model = model
-        self._examples = Examples(embedder, tools)
+        self._examples = Examples.shared(embedder) if not tools else Examples(embedder, tools)
         self._default_language = language
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
@@ -85,7 +88,7 @@ class GuidedModel:
         Raises:
             ProviderError: as the model's; ``no_message`` when the request holds no user message.
         """
-        asked = next((index for index in reversed(range(len(request.messages))) if request.messages[index].role is Role.USER), None)
+        asked = next((index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None)
         if asked is None:
             raise ProviderError(N_("The request holds no message of the user."), code="no_message")
         text = plain(request.messages[asked].content)[:LONGEST_MESSAGE]
@@ -211,6 +214,11 @@ class GuidedModel:
         return _text(turn, turn.language.text("declined"))
 
 
+def _from_person(message: ChatMessage) -> bool:
+    """Whether a person wrote it: notes and summaries of the program come in brackets, also in the user's role."""
+    return message.role is Role.USER and not message.content.startswith(_PROGRAM)
+
+
 def _reply(turn: _Turn) -> ChatReply:
     """The reply that carries the action's call, or a text when the message lacks what the call needs."""
     action, argument, words = turn.action, turn.argument, turn.language
@@ -260,11 +268,14 @@ def _possible(turn: _Turn) -> list[str]:
 
 
 def _labels(nearest: Sequence[Example]) -> list[str]:
-    """The actions to choose from: those of the nearest examples, the nearest first, and chat when nothing is near."""
-    labels = list(dict.fromkeys(example.action for example in nearest))
-    if not nearest or nearest[0].similarity < SURE_DISTANCE:
+    """The actions to choose from: those of the nearest examples, the nearest first; one when it is clear; chat when nothing is near."""
+    if not nearest or nearest[0].similarity < NEAR:
         return [CHAT.name]
-    return labels
+    first = nearest[0]
+    rival = max((example.similarity for example in nearest if example.action != first.action), default=0.0)
+    if first.similarity - rival >= CLEAR:
+        return [first.action]
+    return list(dict.fromkeys(example.action for example in nearest))
 
 
 def _smalltalk(turn: _Turn) -> ChatReply | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,9 @@ class Example:
     similarity: float = 0.0
 
 
+_shared: weakref.WeakKeyDictionary[Any, Examples] = weakref.WeakKeyDictionary()
+
+
 class Examples:
     """The examples of both languages with their vectors, made once at the first use."""
 
@@ -35,6 +39,15 @@ class Examples:
         self._tools = tools
         self._vectors: dict[str, np.ndarray] = {}
         self._examples: dict[str, list[Example]] = {}
+
+    @classmethod
+    def shared(cls, embedder: Embedder | None) -> Examples:
+        """The built-in examples, embedded once for an embedder however many models use it."""
+        if embedder is None:
+            return cls(None)
+        if embedder not in _shared:
+            _shared[embedder] = cls(weakref.proxy(embedder))
+        return _shared[embedder]
 
     def of(self, language: Language) -> list[Example]:
         """The language's own examples and those the tools carry."""
