@@ -101,9 +101,7 @@ class TaskService:
         task = _find(tasks, task_id)
         for released in todo_rules.released_by_delete(task_id, tasks):
             await self._record("update", released)
-        await self._record("delete", task)
-        await self._context.repos.tasks.delete(workflow_id, task_id)
-        return task
+        return await self._record("delete", task)
 
     async def restore(self, task: Task) -> Task:
         """Undo a deletion: the task is back with its identifier; dependencies that are gone meanwhile are left out."""

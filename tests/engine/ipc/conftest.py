@@ -1,0 +1,57 @@
+"""A data folder whose path always fits a socket, and an output that remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.engine.ipc import set_command_handler
+from app.storage.datadir import DataDir
+
+
+class RecordingTerminal:
+    """The client's terminal: what it was told to show, and what its user types."""
+
+    def __init__(self, *lines: str | None, interactive: bool = False, stdin: str = "") -> None:
+        self.json = False
+        self.interactive = interactive
+        self.cwd = "/somewhere"
+        self.out = ""
+        self.notes: list[tuple[str, str]] = []
+        self.asked: list[str] = []
+        self.noted = asyncio.Event()
+        self._lines = list(lines)
+        self._stdin = stdin
+
+    def write(self, text: str) -> None:
+        self.out += text
+        self.noted.set()
+
+    def note(self, text: str, style: str = "dim") -> None:
+        self.notes.append((text, style))
+        self.noted.set()
+
+    async def ask(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        return self._lines.pop(0) if self._lines else None
+
+    async def read_input(self) -> str:
+        return self._stdin
+
+
+@pytest.fixture
+def datadir() -> Iterator[DataDir]:
+    root = Path(tempfile.mkdtemp(prefix="atl-"))
+    yield DataDir(root).ensure()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_handler_left() -> Iterator[None]:
+    yield
+    set_command_handler(None)

@@ -1,0 +1,258 @@
+"""Two processes' worth of the local socket in one loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.errors import ConflictError, StorageError
+from app.engine.ipc import server as server_module
+from app.engine.ipc import set_command_handler
+from app.engine.ipc.address import NOTE, HolderNote, read_note, write_note
+from app.engine.ipc.client import find_holder
+from app.engine.ipc.protocol import LINE_BYTES, PROTOCOL
+from app.engine.ipc.server import IpcServer, RemoteOutput
+from app.storage.datadir import DataDir
+from tests.engine.ipc.conftest import RecordingTerminal
+
+
+async def _greeted(datadir: DataDir) -> Any:
+    holder = await find_holder(datadir.root)
+    assert holder is not None
+    return holder
+
+
+async def test_a_command_runs_in_the_holder_with_its_engine_and_its_output_comes_back(datadir: DataDir) -> None:
+    seen: list[Any] = []
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        seen.append((atelier, list(argv), out.cwd, out.json, out.interactive))
+        out.write("hé\n")
+        out.note("dim note")
+        out.note("bad", "error")
+        return 4
+
+    set_command_handler(handler)
+    engine = object()
+    terminal = RecordingTerminal(interactive=True)
+    async with IpcServer(engine, datadir):
+        holder = await _greeted(datadir)
+        assert await holder.run_command(["run", "été"], terminal) == 4
+        holder.close()
+    assert seen == [(engine, ["run", "été"], "/somewhere", False, True)]
+    assert terminal.out == "hé\n"
+    assert terminal.notes == [("dim note", "dim"), ("bad", "error")]
+
+
+async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -> None:
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        out.write(f"{await out.ask('A? ')}|{await out.ask('B? ')}|{await out.read_input()}")
+        return 0
+
+    set_command_handler(handler)
+    terminal = RecordingTerminal("one", None, interactive=True, stdin="piped\ntext")
+    async with IpcServer(None, datadir):
+        assert await (await _greeted(datadir)).run_command([], terminal) == 0
+    assert terminal.asked == ["A? ", "B? "]
+    assert terminal.out == "one|None|piped\ntext"
+
+
+async def test_a_failing_command_is_reported_and_the_server_lives_on(datadir: DataDir) -> None:
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        if argv[0] == "break":
+            raise RuntimeError("secret detail")
+        return 0
+
+    set_command_handler(handler)
+    terminal = RecordingTerminal()
+    async with IpcServer(None, datadir):
+        assert await (await _greeted(datadir)).run_command(["break"], terminal) == 1
+        assert await (await _greeted(datadir)).run_command(["work"], terminal) == 0
+    [(text, style)] = terminal.notes
+    assert style == "error"
+    assert "secret detail" not in text
+
+
+async def test_cancelling_the_client_cancels_the_command_and_waits_for_its_status(datadir: DataDir) -> None:
+    started = asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            out.note("saved")
+            return 130
+        return 0
+
+    set_command_handler(handler)
+    terminal = RecordingTerminal()
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        task = asyncio.create_task(holder.run_command(["run"], terminal))
+        await started.wait()
+        task.cancel()
+        assert await task == 130
+    assert terminal.notes == [("saved", "dim")]
+
+
+async def test_a_command_that_does_not_catch_its_cancellation_ends_with_130(datadir: DataDir) -> None:
+    started = asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        started.set()
+        await asyncio.Event().wait()
+        return 0
+
+    set_command_handler(handler)
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
+        await started.wait()
+        task.cancel()
+        assert await task == 130
+
+
+async def test_a_client_that_disappears_cancels_its_command(datadir: DataDir) -> None:
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return 0
+
+    set_command_handler(handler)
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        holder._send({"command": ["run"]})
+        await started.wait()
+        holder.close()
+        await asyncio.wait_for(cancelled.wait(), 5)
+
+
+async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDir) -> None:
+    started = asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        started.set()
+        await asyncio.Event().wait()
+        return 0
+
+    set_command_handler(handler)
+    server = IpcServer(None, datadir)
+    await server.start()
+    holder = await _greeted(datadir)
+    task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
+    await started.wait()
+    await server.aclose()
+    # The command is cancelled first, so the client is still told its status.
+    assert await task == 130
+    assert await find_holder(datadir.root) is None
+
+
+async def test_the_window_is_raised_only_where_there_is_one(datadir: DataDir) -> None:
+    raised: list[bool] = []
+    async with IpcServer(None, datadir) as server:
+        assert await (await _greeted(datadir)).raise_window() is False
+        server.on_raise = lambda: raised.append(True) or True
+        assert await (await _greeted(datadir)).raise_window() is True
+    assert raised == [True]
+
+
+async def test_the_socket_and_the_note_are_private_and_go_away(datadir: DataDir) -> None:
+    async with IpcServer(None, datadir):
+        mode = Path(datadir.socket).stat().st_mode
+        assert stat.S_ISSOCK(mode)
+        assert stat.S_IMODE(mode) == 0o600
+        assert stat.S_IMODE((datadir.root / NOTE).stat().st_mode) == 0o600
+    assert not Path(datadir.socket).exists()
+    assert not (datadir.root / NOTE).exists()
+
+
+async def test_a_stale_socket_is_noticed_and_replaced(datadir: DataDir) -> None:
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(datadir.socket))
+    dead.close()
+    write_note(datadir.root, HolderNote(str(datadir.socket), "old", 1, "0.0.1"))
+    assert await find_holder(datadir.root) is None
+    async with IpcServer(None, datadir):
+        assert await find_holder(datadir.root) is not None
+
+
+async def test_a_socket_that_answers_is_not_taken_over(datadir: DataDir) -> None:
+    async with IpcServer(None, datadir):
+        note = read_note(datadir.root)
+        with pytest.raises(ConflictError):
+            await IpcServer(None, datadir).start()
+        assert read_note(datadir.root) == note
+
+
+async def test_a_file_in_the_way_is_named_and_kept(datadir: DataDir) -> None:
+    Path(datadir.socket).write_text("mine")
+    with pytest.raises(StorageError) as caught:
+        await IpcServer(None, datadir).start()
+    assert str(datadir.socket) in str(caught.value)
+    assert Path(datadir.socket).read_text() == "mine"
+
+
+async def test_another_protocol_is_refused_with_a_reason(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with IpcServer(None, datadir):
+        monkeypatch.setattr(server_module, "PROTOCOL", PROTOCOL + 1)
+        with pytest.raises(StorageError) as caught:
+            await find_holder(datadir.root)
+        assert "Another version" in str(caught.value)
+
+
+async def test_a_wrong_token_is_refused(datadir: DataDir) -> None:
+    async with IpcServer(None, datadir):
+        note = read_note(datadir.root)
+        assert note is not None
+        write_note(datadir.root, HolderNote(note.address, "guessed", note.pid, note.version))
+        with pytest.raises(StorageError):
+            await find_holder(datadir.root)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"\n", b"not json\n", b"[1,2]\n", b'"text"\n', b"{}\n", b"\xff\xfe\n", b'{"hello": null}\n', b"x" * 100, b"[" * 100_000 + b"\n"],
+)
+async def test_nonsense_is_turned_away_and_others_are_served(datadir: DataDir, line: bytes) -> None:
+    async with IpcServer(None, datadir) as server:
+        server.on_raise = lambda: True
+        reader, writer = await asyncio.open_unix_connection(str(datadir.socket))
+        with contextlib.suppress(ConnectionError):
+            writer.write(line)
+            writer.write_eof()
+            await reader.read()
+        writer.close()
+        assert await (await _greeted(datadir)).raise_window() is True
+
+
+async def test_an_unknown_request_is_answered_with_an_error(datadir: DataDir) -> None:
+    async with IpcServer(None, datadir):
+        note = read_note(datadir.root)
+        assert note is not None
+        reader, writer = await asyncio.open_unix_connection(note.address, limit=LINE_BYTES)
+        writer.write(json.dumps({"hello": PROTOCOL, "token": note.token}).encode() + b"\n")
+        assert json.loads(await reader.readline())["hello"] == PROTOCOL
+        writer.write(b'{"dance": true}\n')
+        assert json.loads(await reader.readline())["error"] == "request"
+        writer.close()
+
+
+async def test_without_a_handler_a_command_is_refused(datadir: DataDir) -> None:
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        with pytest.raises(StorageError):
+            await holder.run_command(["run"], RecordingTerminal())
