@@ -314,7 +314,8 @@ class RunEvent(Model):
 
     Attributes:
         seq: number in the run, from 1 without gaps; 0 for an event that belongs to the workflow and to no run (``run_id`` empty).
-        stream_from: number of its first durable stream event in the workflow, 0 when it makes none.
+        stream_from: number of its first durable stream event in the workflow; one that makes none carries the number of the next one,
+            so that ordering by it and by ``seq`` gives the workflow's events as they happened.
     """
 
     id: str = Field(default_factory=new_id)

@@ -29,9 +29,9 @@ from app.i18n import set_language
 
 if TYPE_CHECKING:
     from app.engine.gateway import ModelFactory, ModelGateway
-    from app.engine.journal import Journal
+    from app.engine.journal import FaultPoint, Journal
     from app.engine.question_gate import WorkflowQuestionGate
-    from app.engine.run.environment import FaultPoint, RunEnvironment
+    from app.engine.run.environment import RunEnvironment
     from app.engine.runs import RunManager, Who
     from app.engine.services.agents import AgentService
     from app.engine.services.data import DataService
@@ -255,7 +255,7 @@ class Atelier:
             self.repos = Repositories(self.store, self.datadir)
             settings = await self.repos.settings.load()
             set_language(settings.language)
-            self._make_services()
+            self._make_services(fault)
             await self._make_memory(settings, embedder)
             self._make_runs(settings, model_factory, fault)
             await self.runs.index()
@@ -264,8 +264,8 @@ class Atelier:
             await self.store.close()
             raise
 
-    def _make_services(self) -> None:
-        from app.engine.journal import Journal
+    def _make_services(self, fault: FaultPoint | None) -> None:
+        from app.engine.journal import Journal, no_fault
         from app.engine.services.agents import AgentService
         from app.engine.services.data import DataService
         from app.engine.services.memories import MemoryService
@@ -277,7 +277,7 @@ class Atelier:
         from app.engine.services.tasks import TaskService
         from app.engine.services.workflows import WorkflowService
 
-        self.journal = Journal(self.repos, self.bus, self.clock)
+        self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
         self.providers = ProviderService(self)
         self.models = ModelService(self)
         self.workflows = WorkflowService(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,6 +17,12 @@ from app.engine.run.reduce import reduce
 from app.engine.run.state import Entry, RunState
 from app.storage.commit import Commit
 from app.storage.repositories import Repositories
+
+FaultPoint = Callable[[str], None]
+
+
+def no_fault(point: str) -> None:
+    """Nothing happens at a fault point outside the chaos tests."""
 
 
 @dataclass
@@ -69,6 +75,7 @@ class _Batch:
         self.rows.executions += projection.executions
         self.rows.questions += projection.questions
         self.rows.tasks += projection.tasks
+        self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.workflow.update(projection.workflow)
         self.totals = Totals(
             usage=projection.workflow.get("usage", self.totals.usage),
@@ -97,9 +104,13 @@ def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | No
 
 
 class Journal:
-    """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes."""
+    """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes.
 
-    def __init__(self, repos: Repositories, bus: EventBus, clock: Clock) -> None:
+    ``fault`` is called with ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write; the chaos tests kill the process in it.
+    """
+
+    def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
+        self._fault = fault
         self._repos = repos
         self._bus = bus
         self._clock = clock
@@ -119,6 +130,8 @@ class Journal:
             state = batch.state
             assert state is not None
             row = self._row(handle, state)
+            point = bodies[-1].type
+            self._fault(f"before_commit:{point}")
             await self._repos.journal.commit(
                 Commit(
                     events=tuple(batch.events),
@@ -128,9 +141,11 @@ class Journal:
                     executions=tuple(batch.rows.executions),
                     questions=tuple(batch.rows.questions),
                     tasks=tuple(batch.rows.tasks),
+                    deleted_tasks=tuple(batch.rows.deleted_tasks),
                     clear_partial=handle.run_id if clear_partial else None,
                 )
             )
+            self._fault(f"after_commit:{point}")
             handle.state, handle.row = state, row
             head.stream_seq, head.totals = batch.stream_seq, batch.totals
         self._announce(handle.workflow_id, batch)
@@ -145,7 +160,12 @@ class Journal:
             projection = project_task(body)
             batch.add(event, projection, stream_events(event, projection.chunks, None))
             await self._repos.journal.commit(
-                Commit(events=(event,), workflow={"stream_seq": batch.stream_seq}, tasks=tuple(batch.rows.tasks))
+                Commit(
+                    events=(event,),
+                    workflow={"stream_seq": batch.stream_seq},
+                    tasks=tuple(batch.rows.tasks),
+                    deleted_tasks=tuple(batch.rows.deleted_tasks),
+                )
             )
             head.stream_seq = batch.stream_seq
         self._announce(workflow_id, batch)

@@ -113,9 +113,7 @@ class Driver:
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
             ending = step.ending
-            await self._env.fault("before_finish")
             await self._env.journal.append(self._handle, RunFinished(status=ending.status, summary=ending.summary, result=ending.result))
-            await self._env.fault("after_finish")
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again."""

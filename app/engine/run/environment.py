@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from app.domain.clock import Clock
@@ -11,19 +11,13 @@ from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType, StreamEvent
 from app.engine.bus import EventBus
 from app.engine.gateway import ModelGateway
-from app.engine.journal import Journal
+from app.engine.journal import FaultPoint, Journal, no_fault
 from app.engine.run.state import RunState
 from app.llm.tokens import Calibration
 from app.storage.repositories import Repositories
 from app.tools.base import QuestionGate
 from app.tools.memory.search import MemorySearch
 from app.tools.registry import ToolRegistry
-
-FaultPoint = Callable[[str], Awaitable[None]]
-
-
-async def _no_fault(point: str) -> None:
-    return None
 
 
 @dataclass
@@ -33,7 +27,7 @@ class RunEnvironment:
     Attributes:
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
-        fault: called before and after every journal write and around every tool; the chaos tests kill the process in it.
+        fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
     """
 
     repos: Repositories
@@ -45,7 +39,7 @@ class RunEnvironment:
     memory_search: MemorySearch | None = None
     questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
-    fault: FaultPoint = _no_fault
+    fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
 

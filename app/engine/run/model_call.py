@@ -225,7 +225,6 @@ class ModelCall:
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
-        await self._env.fault("before_reply")
         await self._env.journal.append(
             self._handle,
             ModelReplied(
@@ -241,7 +240,6 @@ class ModelCall:
             ),
             clear_partial=True,
         )
-        await self._env.fault("after_reply")
 
     def _earlier_call_ids(self) -> set[str]:
         return {call.id for entry in self._handle.current.entries for call in entry.calls}

@@ -58,6 +58,7 @@ class Projection:
     executions: list[ToolExecution] = field(default_factory=list)
     questions: list[UserQuestion] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
+    deleted_tasks: list[str] = field(default_factory=list)
     workflow: dict[str, Any] = field(default_factory=dict)
 
 
@@ -83,7 +84,8 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: T
 
 def project_task(body: TaskChanged) -> Projection:
     """The projection of a task a person changed, which belongs to no run."""
-    return Projection(chunks=[_task_chunk(body)], tasks=[] if body.action == "delete" else [body.task])
+    deleted = body.action == "delete"
+    return Projection(chunks=[_task_chunk(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
 
 
 def _for(
@@ -309,6 +311,7 @@ def _task_changed(at: _In, body: TaskChanged, out: Projection) -> None:
     changed = project_task(body)
     out.chunks += changed.chunks
     out.tasks += changed.tasks
+    out.deleted_tasks += changed.deleted_tasks
 
 
 @_for(QuestionAsked)

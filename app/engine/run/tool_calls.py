@@ -93,9 +93,7 @@ class ToolCalls:
         """Run the next call, or the reading calls at the front together; the driver asks again for the rest."""
         state = self._handle.current
         batch = self._batch([self.prepare(state, call.call) for call in calls])
-        await self._env.fault("before_intent")
         await self._env.journal.append(self._handle, *(prepared.intent for prepared in batch))
-        await self._env.fault("after_intent")
         if len(batch) == 1:
             await self._run(batch[0])
         else:
@@ -163,16 +161,15 @@ class ToolCalls:
             await self._env.journal.append(self._handle, finished(prepared.call.id, prepared.intent.tool, failure))
             return
         started = self._env.clock.monotonic()
-        await self._env.fault("before_tool")
+        self._env.fault("before_tool")
         outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, self._context(prepared))
-        await self._env.fault("after_tool")
+        self._env.fault("after_tool")
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
             await self._env.journal.append(self._handle, self._asked(prepared, outcome))
         else:
             done = finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
             await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done)
-        await self._env.fault("after_result")
 
     def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
         if result.output is None:

@@ -124,12 +124,11 @@ class JournalRepository:
         )
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of a workflow whose first durable stream event has a number above ``after_stream``, in order; those of its runs and
-        its own. Events that make no durable stream event are left out."""
+        """Events of a workflow with a ``stream_from`` above ``after_stream``, in the order they happened; those of its runs and its own."""
         return EVENTS.decode_all(
             await self._store.query(
                 f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
-                "ORDER BY stream_from LIMIT $limit",
+                "ORDER BY stream_from, seq LIMIT $limit",
                 workflow=record("workflow", workflow_id),
                 after=max(0, after_stream),
                 limit=page_size(limit),
