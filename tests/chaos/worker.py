@@ -1,0 +1,118 @@
+"""The process that is killed: one run of 20 tool calls, resumed until it is over.
+
+    python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
+
+Every durable event is acknowledged on standard output once it is committed. With a fault point the process kills itself (SIGKILL) when
+that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are not idempotent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+from app.domain.agent import AgentConfig
+from app.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from app.domain.stream import StreamEvent
+from app.engine import Atelier
+from app.llm.scripted import ScriptedModel
+from app.llm.secrets import KeyVault
+from app.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
+
+CALLS = 20
+
+
+class AppendLineInput(Input):
+    line: str
+
+
+class AppendLine(Tool):
+    """Appends one line, durably: doing it twice shows."""
+
+    name: ClassVar[str] = "append_line"
+    section: ClassVar[str] = "core_ops"
+    effect: ClassVar[Effect] = Effect.WRITE
+    input: ClassVar[Any] = AppendLineInput
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def description(self) -> str:
+        return "Appends a line."
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{input.line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return ToolResult.ok(line=input.line)
+
+
+def scripted(request: ChatRequest) -> ChatReply:
+    """The next call, decided by how many results the model has seen; so a resumed run goes on where it was."""
+    done = sum(message.role is Role.TOOL for message in request.messages)
+    if done >= CALLS:
+        return ChatReply(content="All twenty calls are done.")
+    if done % 2 == 0:
+        return ChatReply(tool_calls=(ToolCall(id=f"line-{done}", name="append_line", arguments={"line": f"line {done}"}),))
+    arguments = {"operation": "create", "name": f"task {done}"}
+    return ChatReply(tool_calls=(ToolCall(id=f"task-{done}", name="TodoTool", arguments=arguments),))
+
+
+class Model(ScriptedModel):
+    """Answers by ``scripted`` for ever."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    async def stream(self, request: ChatRequest) -> Any:
+        self._steps = [scripted(request)]
+        async for delta in super().stream(request):
+            yield delta
+
+
+def fault_at(point: str, count: int) -> Any:
+    seen = 0
+
+    def fault(reached: str) -> None:
+        nonlocal seen
+        if reached == point:
+            seen += 1
+            if seen == count:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return fault
+
+
+def acknowledge(event: StreamEvent) -> None:
+    if event.durable:
+        os.write(1, f"ack {event.seq} {event.chunk_type}\n".encode())
+
+
+async def main(data: Path, effects: Path, fault: Any) -> None:
+    agent = AgentConfig(name="Worker", provider="local", model="scripted", tools=("append_line", "TodoTool"))
+    model = Model()
+    async with Atelier.open(data, model_factory=lambda _: model, vault=KeyVault(environ={}), fault=fault) as atelier:
+        atelier.registry.register(AppendLine(effects))
+        atelier.bus.subscribe(acknowledge)
+        os.write(1, b"open\n")
+        workflows = await atelier.workflows.list()
+        if not workflows or workflows[0].head_run_id is None:
+            workflow = workflows[0] if workflows else await atelier.workflows.create("chaos")
+            await atelier.runs.wait(await atelier.runs.send(workflow.id, "make twenty calls", agent=agent))
+        else:
+            for run_id in await atelier.runs.resume_all():
+                await atelier.runs.wait(run_id)
+        workflow = (await atelier.workflows.list())[0]
+        run = await atelier.repos.runs.get(workflow.head_run_id or "")
+        os.write(1, f"status {run.status}\n".encode())
+
+
+if __name__ == "__main__":
+    point = fault_at(sys.argv[3], int(sys.argv[4])) if len(sys.argv) > 4 else None
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), point))

@@ -1,0 +1,96 @@
+"""An open engine over a real database, with a scripted model and no vectors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.domain.stream import ChunkType, StreamEvent
+from app.engine import Atelier
+from app.llm.scripted import ScriptedModel, Step
+from app.llm.secrets import KeyVault
+
+
+class WordEmbedder:
+    """Vectors from hashed words: cheap, the same every time, and near for texts that share words."""
+
+    id = "test:words:64"
+    dimension = 64
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        out = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                out[row, sum(word.encode()) % self.dimension] += 1
+        norms = np.linalg.norm(out, axis=1, keepdims=True)
+        return out / np.where(norms == 0, 1, norms)
+
+    async def aclose(self) -> None:
+        return None
+
+
+Opener = Callable[..., AbstractAsyncContextManager[Atelier]]
+
+
+@pytest.fixture
+def open_atelier(tmp_path: Path) -> Opener:
+    """Opens the test's data folder; may be called again after closing, as a restart."""
+
+    @asynccontextmanager
+    async def opener(steps: Sequence[Step] | ScriptedModel = (), **options: Any) -> AsyncIterator[Atelier]:
+        model = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
+        options.setdefault("model_factory", lambda agent: model)
+        options.setdefault("embedder", WordEmbedder())
+        options.setdefault("vault", KeyVault(environ={}))
+        async with Atelier.open(tmp_path / "data", fsync=False, **options) as atelier:
+            yield atelier
+
+    return opener
+
+
+class Recorder:
+    """Collects the stream of a workflow and lets a test wait for an event."""
+
+    def __init__(self, atelier: Atelier, workflow_id: str | None = None) -> None:
+        import asyncio
+
+        self.events: list[StreamEvent] = []
+        self._waiters: list[tuple[Callable[[StreamEvent], bool], asyncio.Future[StreamEvent]]] = []
+        atelier.bus.subscribe(self._take, workflow_id)
+
+    def _take(self, event: StreamEvent) -> None:
+        self.events.append(event)
+        for test, future in self._waiters:
+            if not future.done() and test(event):
+                future.set_result(event)
+
+    async def until(self, kind: ChunkType, **data: Any) -> StreamEvent:
+        """The first event of this kind with these fields, seen already or still to come."""
+        import asyncio
+
+        def fits(event: StreamEvent) -> bool:
+            return event.chunk_type is kind and all(event.data.get(key) == value for key, value in data.items())
+
+        for event in self.events:
+            if fits(event):
+                return event
+        future: asyncio.Future[StreamEvent] = asyncio.get_running_loop().create_future()
+        self._waiters.append((fits, future))
+        async with asyncio.timeout(20):
+            return await future
+
+    def kinds(self) -> list[str]:
+        return [event.chunk_type.value for event in self.events if event.durable]
+
+
+@pytest.fixture
+def recorder() -> Callable[[Atelier], Recorder]:
+    return Recorder
+
+
+Settled = Callable[[], Awaitable[None]]
