@@ -10,7 +10,8 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
-from app.desktop.widgets import IconButton, Toast, ToastHost, Translated, label
+from app.desktop.theme import theme
+from app.desktop.widgets import EmptyState, IconButton, Toast, ToastHost, Translated, label
 from app.domain.stream import StreamEvent
 from app.i18n import _
 
@@ -36,6 +37,15 @@ def deleted_toast(widget: QWidget, text: str, undo: Callable[[], object], commit
     message = toast(widget, text, _("Undo"), undo)
     message.expired = commit
     return message
+
+
+def centred(empty: EmptyState) -> EmptyState:
+    """Keep an empty state's lines together, a third of the way down, however tall its place is."""
+    layout = empty.layout()
+    if isinstance(layout, QVBoxLayout):
+        layout.insertStretch(0, 1)
+        layout.addStretch(2)
+    return empty
 
 
 class Pane(Translated, QWidget):
@@ -66,6 +76,7 @@ class Pane(Translated, QWidget):
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.heading, 1)
+        self.heading.setMinimumHeight(theme().px(28))
         top.addLayout(self.tools)
         self.column.addLayout(top)
 

@@ -61,6 +61,9 @@ class MemoryDialog(FormDialog):
             self.add_field(_("Type"), self.type)
             self.add_field(_("Applies to"), self.scope)
             self.type.currentIndexChanged.connect(self._type_chosen)
+        else:
+            self.type.hide()
+            self.scope.hide()
         self.tags = QLineEdit(", ".join(memory.tags) if memory else "", self)
         self.tags.setObjectName("memory-tags")
         self.tags.setPlaceholderText(_("separated by commas"))

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, deleted_toast
+from app.desktop.panes.base import Pane, centred, deleted_toast
 from app.desktop.panes.jobs import error_text
 from app.desktop.panes.memory_dialog import MemoryDialog
 from app.desktop.panes.memory_list import TYPE_WORDS, MemoryListView, MemoryRow
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import EmptyState, label
+from app.desktop.widgets import EmptyState, FlowLayout, label
 from app.domain.memory import Memory, MemoryScope, MemoryType
 from app.i18n import N_, _
 
@@ -52,7 +52,7 @@ class MemoryPane(Pane):
         self.found.hide()
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
-        self.empty = EmptyState("brain", parent=self)
+        self.empty = centred(EmptyState("brain", parent=self))
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -72,15 +72,13 @@ class MemoryPane(Pane):
         self.retranslate()
 
     def _build_filters(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        row = FlowLayout(spacing=6)
         self.type_filter, self.scope_filter, self.tag_filter = (QComboBox(self) for _ in range(3))
         for box, name in ((self.type_filter, "memory-type-filter"), (self.scope_filter, "memory-scope-filter"), (self.tag_filter, "")):
             box.setObjectName(name or "memory-tag-filter")
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(5)
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
             mark(box, "chip-plain")
-            row.addWidget(box, 1)
+            row.addWidget(box)
         self.column.addLayout(row)
         for kind in (None, *MemoryType):
             self.type_filter.addItem("", kind)

@@ -52,9 +52,9 @@ def waits_text(row: TaskRow) -> str:
 
 
 class TaskModel(QAbstractListModel):
-    """Rows of ``task_order.arrange``. ``order_wanted(ids)`` and ``rename_wanted(id, name)`` ask the pane for a change."""
+    """Rows of ``task_order.arrange``. ``move_wanted(id, id before it or "")`` and ``rename_wanted(id, name)`` ask for a change."""
 
-    order_wanted = Signal(list)
+    move_wanted = Signal(str, str)
     rename_wanted = Signal(str, str)
 
     def __init__(self, parent: QWidget) -> None:
@@ -129,7 +129,8 @@ class TaskModel(QAbstractListModel):
         ids = [row.task.id for row in self.rows]
         wanted = moved(ids, task_id, max(0, min(to, len(ids))))
         if task_id in ids and wanted != ids:
-            self.order_wanted.emit(wanted)
+            place = wanted.index(task_id)
+            self.move_wanted.emit(task_id, wanted[place - 1] if place else "")
 
 
 class TaskDelegate(QStyledItemDelegate):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, deleted_toast
+from app.desktop.panes.base import Pane, centred, toast
 from app.desktop.panes.jobs import error_text
 from app.desktop.panes.task_dialog import TaskDialog
 from app.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS, TaskListView
@@ -35,14 +35,13 @@ class TaskPane(Pane):
         super().__init__(bridge, parent)
         self.setObjectName("task-pane")
         self._tasks: list[Task] = []
-        self._deleting: dict[str, Task] = {}
         self._wanted = ""
         self._add = self.add_tool("plus", self.add)
         self.bar = QProgressBar(self)
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
-        self.empty = EmptyState("list-todo", parent=self)
+        self.empty = centred(EmptyState("list-todo", parent=self))
         self.empty.on_button(self.add)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
@@ -52,7 +51,7 @@ class TaskPane(Pane):
         self.list.opened.connect(self.edit)
         self.list.toggled.connect(self.toggle)
         self.list.deleted.connect(self.delete)
-        self.list.tasks.order_wanted.connect(self._reorder)
+        self.list.tasks.move_wanted.connect(self._move)
         self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
         self.list.customContextMenuRequested.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
@@ -78,7 +77,7 @@ class TaskPane(Pane):
             self.reload_soon()
 
     def _show(self) -> None:
-        tasks = [task for task in self._tasks if task.id not in self._deleting]
+        tasks = self._tasks
         chosen = self.list.current_row()
         self.list.tasks.set_rows(arrange(tasks))
         wanted = self._wanted or (chosen.task.id if chosen is not None else "")
@@ -120,7 +119,7 @@ class TaskPane(Pane):
             self._open_form(task, lambda fields: lambda a: self._change(a, task, fields))
 
     def _open_form(self, task: Task | None, work: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
-        dialog = TaskDialog([each for each in self._tasks if each.id not in self._deleting], task, self.window())
+        dialog = TaskDialog(self._tasks, task, self.window())
 
         async def save(fields: dict[str, Any]) -> None:
             try:
@@ -161,36 +160,33 @@ class TaskPane(Pane):
             done = task.status is TaskStatus.COMPLETED
             self.set_status(task_id, TaskStatus.PENDING if done else TaskStatus.COMPLETED)
 
-    def _reorder(self, ids: list[str]) -> None:
+    def _move(self, task_id: str, after: str) -> None:
         workflow_id = self.workflow_id
-        self._do(lambda a: a.tasks.reorder(workflow_id, ids))
+        self._wanted = task_id
+        self._do(lambda a: a.tasks.reorder(workflow_id, task_id, after or None))
 
     def delete(self, task_id: str) -> None:
-        """Take it off the list; it is really deleted when the offer to undo has passed."""
+        """Delete a task and offer to undo it."""
         task = self._task(task_id)
-        if task is None or task_id in self._deleting:
-            return
-        self._deleting[task_id] = task
-        self._show()
-        deleted_toast(self, _("Task “{name}” deleted", name=task.name), lambda: self._undelete(task_id), lambda: self._delete_now(task_id))
-
-    def _undelete(self, task_id: str) -> None:
-        self._deleting.pop(task_id, None)
-        self._wanted = task_id
-        self._show()
-
-    def _delete_now(self, task_id: str) -> None:
-        task = self._deleting.get(task_id)
         if task is not None:
-            self._do(lambda a: a.tasks.delete(task.workflow_id, task.id), lambda: self._deleting.pop(task_id, None))
+            self.jobs.start(self._delete(task))
 
-    def _do(self, work: Callable[[Any], Any], after: Callable[[], object] | None = None) -> None:
+    async def _delete(self, task: Task) -> None:
+        deleted = await self.bridge.call(lambda a: a.tasks.delete(task.workflow_id, task.id))
+        toast(self, _("Task “{name}” deleted", name=task.name), _("Undo"), lambda: self._undelete(deleted))
+        await self._load(task.workflow_id)
+
+    def _undelete(self, task: Task) -> None:
+        self._wanted = task.id
+        self._do(lambda a: a.tasks.restore(task))
+
+    def _do(self, work: Callable[[Any], Any]) -> None:
+        """Do it and read the tasks again, also when it was refused: what is on screen must be true."""
+
         async def job() -> None:
             try:
                 await self.bridge.call(work)
             finally:
-                if after is not None:
-                    after()
                 self.reload()
 
         self.jobs.start(job())

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
+from app.desktop.questions.markdown_style import dress
 from app.desktop.theme import mark, theme
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
@@ -48,6 +49,7 @@ class MarkdownView(QTextBrowser):
         """Show this Markdown."""
         self._source = markdown
         self.document().setMarkdown(markdown, _FEATURES)
+        dress(self.document())
         self._fit_height()
 
     def text(self) -> str:

@@ -1,0 +1,237 @@
+"""The rows of the activity pane: what each event is called, and how it is drawn."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.desktop.panes.activity_log import Entry
+from app.desktop.panes.wording import clock_time, duration, number
+from app.desktop.theme import mark, theme
+from app.desktop.theme.manager import Role
+from app.domain.stream import ChunkType
+from app.i18n import N_, _
+
+_Index = QModelIndex | QPersistentModelIndex
+EntryRole = Qt.ItemDataRole.UserRole + 1
+"""A model index's ``Entry``."""
+
+RUN_WORDS = {
+    "processing": N_("working"),
+    "awaiting_user": N_("waits for you"),
+    "awaiting_approval": N_("waits for an approval"),
+    "awaiting_children": N_("waits for its agents"),
+    "waiting": N_("waits for you"),
+    "paused": N_("paused"),
+    "limited": N_("stopped at a limit"),
+    "completed": N_("done"),
+    "error": N_("failed"),
+    "cancelled": N_("stopped"),
+    "abandoned": N_("given up"),
+}
+_WORDS = {
+    ChunkType.WORKFLOW_START: N_("Run started"),
+    ChunkType.MESSAGE: N_("Message"),
+    ChunkType.TASK_CREATE: N_("Task added"),
+    ChunkType.TASK_UPDATE: N_("Task changed"),
+    ChunkType.TASK_COMPLETE: N_("Task done"),
+    ChunkType.TASK_DELETE: N_("Task deleted"),
+    ChunkType.USER_QUESTION_START: N_("Question asked"),
+    ChunkType.USER_QUESTION_COMPLETE: N_("Question closed"),
+    ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
+    ChunkType.LIMIT_REACHED: N_("Limit reached"),
+    ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
+    ChunkType.RETRY: N_("Trying again"),
+    ChunkType.ERROR: N_("Error"),
+}
+_ICONS: dict[ChunkType, tuple[str, Role]] = {
+    ChunkType.WORKFLOW_START: ("play", "muted"),
+    ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),
+    ChunkType.MESSAGE: ("message-square", "muted"),
+    ChunkType.TASK_CREATE: ("list-todo", "muted"),
+    ChunkType.TASK_UPDATE: ("list-todo", "muted"),
+    ChunkType.TASK_COMPLETE: ("list-todo", "ok"),
+    ChunkType.TASK_DELETE: ("list-todo", "muted"),
+    ChunkType.USER_QUESTION_START: ("circle-help", "warn"),
+    ChunkType.USER_QUESTION_COMPLETE: ("circle-help", "muted"),
+    ChunkType.CONTEXT_COMPACTED: ("archive", "muted"),
+    ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
+    ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
+    ChunkType.RETRY: ("refresh-cw", "warn"),
+    ChunkType.ERROR: ("circle-x", "err"),
+}
+
+
+def entry_title(entry: Entry) -> str:
+    """What happened, in a few words."""
+    if entry.is_call:
+        return entry.tool
+    if entry.kind is ChunkType.WORKFLOW_COMPLETE:
+        status = str(entry.data.get("status", ""))
+        return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
+    return _(_WORDS.get(entry.kind, str(entry.kind)))
+
+
+def entry_summary(entry: Entry) -> str:
+    """The most telling value, on one line."""
+    data = entry.data
+    if entry.is_call:
+        value: Any = entry.error or next((v for v in entry.arguments.values() if isinstance(v, str | int | float)), "")
+    else:
+        question = data.get("user_question") or {}
+        value = data.get("content") or data.get("task_name") or question.get("question") or data.get("reason") or entry.error
+    return " ".join(str(value or "").split())[:160]
+
+
+def entry_icon(entry: Entry) -> tuple[str, Role]:
+    """Icon name and colour role; a call's says how it went."""
+    if not entry.is_call:
+        return _ICONS.get(entry.kind, ("circle", "muted"))
+    states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
+    return states.get(entry.status, ("terminal", "muted"))
+
+
+def entry_time(entry: Entry) -> str:
+    """A call's duration or progress, an event's time of day."""
+    if not entry.is_call:
+        return clock_time(entry.time)
+    if entry.duration_ms is not None:
+        return duration(entry.duration_ms)
+    return f"{number(entry.progress)} %" if entry.progress is not None else "…"
+
+
+def entry_details(entry: Entry) -> str:
+    """Arguments and result of a call, or an event's fields, as indented JSON under small headings."""
+
+    def pretty(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+    if not entry.is_call:
+        return pretty(entry.data) if entry.data else ""
+    parts = [(_("Arguments"), entry.arguments)]
+    if entry.error:
+        parts.append((_("Error"), entry.error))  # type: ignore[arg-type]
+    if entry.result is not None:
+        parts.append((_("Result"), entry.result))
+    return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
+
+
+class ActivityModel(QAbstractListModel):
+    """The entries that pass the filter."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[Entry] = []
+
+    def set_rows(self, rows: list[Entry]) -> None:
+        """Show these; when they only grew, the rows before stay as they are."""
+        known = len(self.rows)
+        if known and known <= len(rows) and all(a is b for a, b in zip(self.rows, rows, strict=False)):
+            if len(rows) > known:
+                self.beginInsertRows(QModelIndex(), known, len(rows) - 1)
+                self.rows = rows
+                self.endInsertRows()
+            self.dataChanged.emit(self.index(0), self.index(known - 1))
+        else:
+            self.beginResetModel()
+            self.rows = rows
+            self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        entry = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry_title(entry)
+        if role == EntryRole:
+            return entry
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return entry_summary(entry) or None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ", ".join(filter(None, (entry_title(entry), entry.status, entry_summary(entry), entry_time(entry))))
+        return None
+
+
+class ActivityDelegate(QStyledItemDelegate):
+    """One line: icon, title, summary, time."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(theme().px(120), QFontMetrics(theme().font(13)).height() + theme().px(10))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        entry: Entry = index.data(EntryRole)
+        tokens, area = theme().tokens, option.rect
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
+            painter.drawRoundedRect(area.adjusted(2, 0, -2, 0), 6, 6)
+        side = theme().px(14)
+        name, role = entry_icon(entry)
+        left = area.left() + theme().px(8)
+        picture = theme().pixmap(name, role, side, painter.device().devicePixelRatioF())
+        painter.drawPixmap(left, area.top() + (area.height() - side) // 2, picture)
+        left += side + theme().px(8)
+        small = theme().font(12)
+        time = entry_time(entry)
+        time_width = QFontMetrics(small).horizontalAdvance(time)
+        right = area.right() - theme().px(8)
+        centre = int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(small)
+        painter.setPen(QColor(tokens.muted))
+        painter.drawText(QRect(right - time_width, area.top(), time_width, area.height()), centre, time)
+        font = theme().font(13, 500 if entry.is_call else 400)
+        metrics = QFontMetrics(font)
+        room = right - time_width - theme().px(8) - left
+        title = metrics.elidedText(entry_title(entry), Qt.TextElideMode.ElideRight, room)
+        painter.setFont(font)
+        painter.setPen(QColor(tokens.err if entry.kind is ChunkType.ERROR else tokens.text))
+        painter.drawText(QRect(left, area.top(), room, area.height()), centre, title)
+        used = metrics.horizontalAdvance(title) + theme().px(8)
+        if room - used > theme().px(24):
+            painter.setFont(small)
+            painter.setPen(QColor(tokens.muted))
+            text = QFontMetrics(small).elidedText(entry_summary(entry), Qt.TextElideMode.ElideRight, room - used)
+            painter.drawText(QRect(left + used, area.top(), room - used, area.height()), centre, text)
+        painter.restore()
+
+
+class ActivityListView(QListView):
+    """``activity-list``: follows the end while the reader is at the end."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.entries = ActivityModel(self)
+        self.setObjectName("activity-list")
+        self.setModel(self.entries)
+        self.setItemDelegate(ActivityDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        mark(self, "activity")
+        theme().changed.connect(self._restyle)
+
+    def show_rows(self, rows: list[Entry]) -> None:
+        bar = self.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 4
+        self.entries.set_rows(rows)
+        if at_end:
+            self.scrollToBottom()
+
+    def current_entry(self) -> Entry | None:
+        index = self.currentIndex()
+        return index.data(EntryRole) if index.isValid() else None
+
+    def _restyle(self) -> None:
+        self.scheduleDelayedItemsLayout()
+        self.viewport().update()

@@ -1,0 +1,214 @@
+"""What happens in the current run: agents, tool calls with arguments and results, events; filter and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QSplitter, QStackedWidget, QWidget
+
+from app.desktop.panes.activity_list import ActivityListView, entry_details, entry_time, entry_title
+from app.desktop.panes.activity_log import ActivityLog, Entry
+from app.desktop.panes.agent_tree import AgentTree
+from app.desktop.panes.base import Pane, centred, toast
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill
+from app.domain.base import utc_now
+from app.domain.stream import StreamEvent
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+
+REDRAW_MS = 100
+TICK_MS = 1_000
+GROUPS = ("all", "calls", "errors", "events")
+
+
+class ActivityPane(Pane):
+    """``activity-pane`` with ``agent-tree`` and ``activity-list``. History comes from a replay of the run, the rest live."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("activity-pane")
+        self.log = ActivityLog()
+        self._meanwhile: list[StreamEvent] | None = None
+        self._export = self.add_tool("download", self.export)
+        self.tree = AgentTree(self)
+        mark(self.tree, "plain")
+        self.tree.stop.connect(lambda run_id: self._control("cancel", run_id))
+        self.tree.pause.connect(lambda run_id: self._control("pause", run_id))
+        self.tree.resume.connect(lambda run_id: self._control("resume", run_id))
+        self.column.addWidget(self.tree)
+        self._build_filter()
+        self.list = ActivityListView(self)
+        self.empty = centred(EmptyState("activity", parent=self))
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.list)
+        self._splitter.addWidget(self._build_details())
+        self._splitter.setSizes([400, 240])
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._splitter)
+        self.column.addWidget(self._stack, 1)
+        self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
+        self._redraw = QTimer(self)
+        self._redraw.setSingleShot(True)
+        self._redraw.setInterval(REDRAW_MS)
+        self._redraw.timeout.connect(self._show)
+        self._tick = QTimer(self)
+        self._tick.setInterval(TICK_MS)
+        self._tick.timeout.connect(self._show_agents)
+        self.retranslate()
+
+    def _build_filter(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self.words = QLineEdit(self)
+        self.words.setObjectName("activity-filter")
+        self.words.setClearButtonEnabled(True)
+        mark(self.words, "search")
+        self.group = QComboBox(self)
+        self.group.setObjectName("activity-group")
+        mark(self.group, "chip-plain")
+        for group in GROUPS:
+            self.group.addItem("", group)
+        row.addWidget(self.words, 1)
+        row.addWidget(self.group)
+        self.column.addLayout(row)
+        self.words.textChanged.connect(lambda _text: self._show())
+        self.group.currentIndexChanged.connect(lambda _index: self._show())
+
+    def _build_details(self) -> QWidget:
+        self._details = Card(self, "card", (10, 6, 6, 8))
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self._title = ElidedLabel("", self)
+        mark(self._title, "strong")
+        self._state = Pill("", "", self)
+        self._copy, self._close = IconButton("copy", parent=self), IconButton("x", parent=self)
+        for widget, stretch in ((self._title, 1), (self._state, 0), (self._copy, 0), (self._close, 0)):
+            row.addWidget(widget, stretch)
+        self.details = QPlainTextEdit(self)
+        self.details.setObjectName("activity-details")
+        self.details.setReadOnly(True)
+        mark(self.details, "plain")
+        self._details.body.addLayout(row)
+        self._details.body.addWidget(self.details, 1)
+        self._details.hide()
+        self._copy.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
+        self._close.clicked.connect(lambda *_: self.list.setCurrentIndex(self.list.rootIndex()))
+        return self._details
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def title(self) -> str:
+        return _("Activity")
+
+    def reload(self) -> None:
+        self.log.clear()
+        self._meanwhile = []
+        self._show()
+        self.jobs.start(self._load(self.workflow_id), "load")
+
+    async def _load(self, workflow_id: str) -> None:
+        """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
+        if not workflow_id:
+            return
+
+        async def replay(atelier: Any) -> list[StreamEvent]:
+            workflow = await atelier.workflows.get(workflow_id)
+            if not workflow.head_run_id:
+                return []
+            return [event async for event in atelier.runs.replay(workflow.head_run_id)]
+
+        past: list[StreamEvent] = await self.bridge.call(replay)
+        if workflow_id == self.workflow_id:
+            self.log.clear()
+            self.log.feed_all([*past, *(self._meanwhile or [])])
+            self._meanwhile = None
+            self._show()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        if not self.workflow_id or event.workflow_id != self.workflow_id:
+            return
+        if self._meanwhile is not None:
+            self._meanwhile.append(event)
+        changed = self.log.feed(event)
+        if (changed or event.run_id in self.log.agents) and not self._redraw.isActive():
+            self._redraw.start()
+
+    def _visible_entries(self) -> list[Entry]:
+        words, group = self.words.text().strip(), self.group.currentData() or "all"
+        return [entry for entry in self.log.entries if entry.matches(words, group)]
+
+    def _show(self) -> None:
+        self.list.show_rows(self._visible_entries())
+        self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
+        for widget in (self.words, self.group, self._export):
+            widget.setEnabled(bool(self.log.entries))
+        self._show_agents()
+        self._show_details()
+
+    def _show_agents(self) -> None:
+        self.tree.setVisible(bool(self.log.agents))
+        self.tree.show_agents(self.log.agents.values(), utc_now())
+        if any(not node.over for node in self.log.agents.values()):
+            self._tick.start()
+        else:
+            self._tick.stop()
+
+    def _show_details(self) -> None:
+        entry = self.list.current_entry()
+        self._details.setVisible(entry is not None)
+        if entry is None:
+            return
+        self._title.setText(entry_title(entry))
+        self._state.setVisible(entry.is_call)
+        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err"}.get(entry.status, "accent"))  # type: ignore[arg-type]
+        self.details.setFont(theme().font(12, mono=True))
+        text = entry_details(entry)
+        if text != self.details.toPlainText():
+            self.details.setPlainText(text)
+
+    def retranslate(self) -> None:
+        self.heading.setText(_("ACTIVITY"))
+        self._export.describe(_("Export as JSON…"))
+        self._copy.describe(_("Copy"))
+        self._close.describe(_("Close"))
+        self.words.setPlaceholderText(_("Filter"))
+        self.words.setAccessibleName(_("Filter the activity"))
+        self.group.setAccessibleName(_("Kind of activity"))
+        for row, text in enumerate((_("All"), _("Tool calls"), _("Errors"), _("Events"))):
+            self.group.setItemText(row, text)
+        self.list.setAccessibleName(_("Activity of this run"))
+        self.details.setAccessibleName(_("Details"))
+        self.empty.set_texts(_("Nothing has run yet"), _("Tool calls and events of the current run appear here."))
+        self._show()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _control(self, action: str, run_id: str) -> None:
+        self.jobs.start(self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
+
+    def export(self) -> None:
+        """Ask for a file and write what the filter shows into it."""
+        dialog = QFileDialog(self.window(), _("Export the activity"), "activity.json", _("JSON (*.json)"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
+        dialog.open()
+
+    def export_to(self, path: Path) -> None:
+        """Write the visible entries as a JSON array."""
+        rows = [entry.as_json() for entry in self._visible_entries()]
+        try:
+            path.write_text(json.dumps(rows, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+        except OSError as error:
+            self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
+        else:
+            toast(self, _("Saved as {name}", name=path.name))
