@@ -13,6 +13,7 @@ from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 
 if TYPE_CHECKING:
+    from app.engine.services.memories import MemoryService
     from app.engine.services.providers import ProviderService
     from app.llm.base import Embedder
     from app.llm.secrets import KeyVault
@@ -68,5 +69,6 @@ class ServiceContext(Protocol):
     embedder: Embedder | None
     memory_search: MemorySearch
     providers: ProviderService
+    memories: MemoryService
 
     async def use_embedder(self, settings: Settings) -> None: ...

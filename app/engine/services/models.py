@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import builtins
+from typing import TYPE_CHECKING, Any
 
 from app.domain.errors import NotFoundError, ProviderError, UsageError
 from app.domain.provider import ModelInfo
 from app.engine.services import checks
+from app.engine.services.builtin_agents import LOCAL_PROVIDER
 from app.engine.services.context import ServiceContext
 from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.llm.local.catalogue import CatalogueEntry
+    from app.llm.local.download import Downloads, DownloadState
 
 KNOWN_FOR_S = 300.0
 """Seconds for which what a server said of a model is not asked again."""
@@ -37,6 +44,7 @@ class ModelService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._known: dict[tuple[str, str], tuple[float, ModelInfo]] = {}
+        self._opened: Downloads | None = None
 
     async def list(self) -> list[ModelInfo]:
         """The models of every enabled provider that answers, embedders too, in the order of the providers."""
@@ -101,6 +109,58 @@ class ModelService:
             await self._context.repos.models.delete(provider, model)
             self._changed(edited)
         return await self.info(provider, model)
+
+    def catalogue(self) -> builtins.list[CatalogueEntry]:
+        """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
+        return self._downloads.catalogue()
+
+    async def downloads(self) -> builtins.list[DownloadState]:
+        """Where each download is: begun, running, paused, failed or done."""
+        return await asyncio.to_thread(self._downloads.states)
+
+    async def download(self, id: str) -> DownloadState:
+        """Begin a download, or go on where it stopped; progress is announced as ``download`` with the id.
+
+        Raises:
+            NotFoundError: the catalogue has no such model.
+            ProviderError: no room on the disk, or the folder cannot be written.
+        """
+        return await self._downloads.start(id)
+
+    async def pause(self, id: str) -> None:
+        """Stop a download and keep what has arrived."""
+        await self._downloads.pause(id)
+
+    async def resume(self, id: str) -> DownloadState:
+        """Go on with a paused or failed download."""
+        return await self._downloads.start(id)
+
+    async def cancel(self, id: str) -> None:
+        """Stop a download and throw away what has arrived."""
+        await self._downloads.cancel(id)
+
+    async def delete_download(self, id: str) -> None:
+        """Remove a downloaded model from the disk."""
+        await self._downloads.delete(id)
+        self.forget(LOCAL_PROVIDER)
+        self._context.bus.changed("model", LOCAL_PROVIDER)
+
+    async def aclose(self) -> None:
+        """Stop downloads; they go on from where they are at the next start."""
+        if self._opened is not None:
+            await self._opened.aclose()
+
+    @property
+    def _downloads(self) -> Downloads:
+        if self._opened is None:
+            from app.llm.local.download import Downloads
+            from app.llm.local.models import ModelStore
+
+            def changed(id: str) -> None:
+                self._context.bus.changed("download", id)
+
+            self._opened = Downloads(ModelStore(self._context.datadir.models), self._context.clock, changed)
+        return self._opened
 
     def forget(self, provider: str) -> None:
         """Ask the server again at the next use: its configuration changed."""

@@ -22,7 +22,7 @@ class SettingsService:
     async def update(self, **fields: Any) -> Settings:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
 
-        After a switch of the embedder memories are found by full text until ``MemoryService.reembed`` has run.
+        After a switch of the embedder the memories' vectors are computed again in the background; full text finds them meanwhile.
 
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
@@ -39,6 +39,8 @@ class SettingsService:
             set_language(new.language)
         if new.workflows_running != old.workflows_running:
             self._context.runs.slots = new.workflows_running
+        if new.embedder != old.embedder:
+            self._context.memories.start_reembed()
         for name in fields:
             if getattr(new, name) != getattr(old, name):
                 self._context.bus.changed("settings", name)
