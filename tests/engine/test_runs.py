@@ -331,10 +331,11 @@ async def test_provider_error_fails_visibly_and_can_be_tried_again(open_atelier:
 async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) -> None:
     overflow = ContextOverflowError("too long", n_ctx=4096, n_prompt=6000, status=400)
     async with open_atelier([overflow, "fits now"]) as atelier:
-        _, run_id = await start(atelier)
+        _, run_id = await start(atelier, "word " * 1500, agent=agent(tools=("CalculatorTool",)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         bodies = [event.body for event in await run_events(atelier.repos, run_id)]
         assert [body.context_window for body in bodies if isinstance(body, WindowLearned)] == [4096]
+        assert atelier.environment.calibrations["scripted"].factor > 1
     async with open_atelier([overflow, overflow]) as atelier:
         _, run_id = await start(atelier)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
@@ -514,8 +515,8 @@ async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["x"] * 5, gate=gate)
     async with open_atelier(model) as atelier:
-        runs = [await start(atelier) for _ in range(5)]
         seen = Recorder(atelier)
+        runs = [await start(atelier) for _ in range(5)]
         await seen.until(ChunkType.TOKEN)
         for _ in range(50):
             await asyncio.sleep(0)

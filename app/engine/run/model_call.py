@@ -88,6 +88,7 @@ class ModelCall:
         self.reasoning = ""
         self._reasoning_ms = 0
         self._saved_at = env.clock.monotonic()
+        self._estimated = 0
 
     async def perform(self, *, with_tools: bool) -> None:
         """Ask and commit the reply, or commit why it failed."""
@@ -95,6 +96,7 @@ class ModelCall:
         try:
             opened = await self._env.gateway.open(state.agent, state.language)
             ready = await self._fit(opened, with_tools=with_tools)
+            self._estimated = ready.tokens
             started = self._env.clock.monotonic()
             reply = await self._stream(opened, ready.request)
         except ContextOverflowError as error:
@@ -251,6 +253,9 @@ class ModelCall:
             return
         opened = await self._env.gateway.open(state.agent, state.language)
         known = min(opened.window, state.window or opened.window)
+        if error.n_prompt:
+            calibration = self._env.calibrations[state.agent.model]
+            calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
         smaller = error.n_ctx if error.n_ctx and error.n_ctx < known else int(known * SHRINK)
         await self._env.journal.append(self._handle, *self.interrupted("overflow"), WindowLearned(context_window=max(512, smaller)))
 
