@@ -105,10 +105,7 @@ class SentenceTransformersEmbedder:
     async def _load(self, process: asyncio.subprocess.Process) -> None:
         await self._send({"model": self._model})
         assert process.stdout is not None
-        try:
-            reply = json.loads(await _frame(process.stdout))
-        except asyncio.IncompleteReadError:
-            reply = {"code": "embedder_gone"}
+        reply = json.loads(await _frame(process.stdout))
         if reply.get("event") == "ready":
             self.dimension = reply["dimension"]
             return
@@ -133,6 +130,8 @@ class SentenceTransformersEmbedder:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
+            if any(task.done() for task in self._tasks):  # nobody reads replies any more
+                raise _gone()
             await self._send({"id": number, "texts": texts, "query": query})
             return await future
         finally:
@@ -151,8 +150,11 @@ class SentenceTransformersEmbedder:
         assert process.stdout is not None
         try:
             while True:
-                reply = json.loads(await _frame(process.stdout))
-                data = await _frame(process.stdout) if "rows" in reply else b""
+                try:
+                    reply = json.loads(await _frame(process.stdout))
+                    data = await _frame(process.stdout) if "rows" in reply else b""
+                except ProviderError:
+                    return
                 future = self._waiting.get(reply["id"])
                 if future is None or future.done():
                     continue
@@ -164,8 +166,6 @@ class SentenceTransformersEmbedder:
                     )
                 else:
                     future.set_result(data)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
         finally:
             for future in self._waiting.values():
                 if not future.done():
@@ -173,10 +173,14 @@ class SentenceTransformersEmbedder:
 
 
 async def _frame(stream: asyncio.StreamReader) -> bytes:
-    (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
-    if length > MAX_FRAME:
-        raise _gone()
-    return await stream.readexactly(length)
+    """One frame; a stream that ended, or no sense, is the end of the process."""
+    try:
+        (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
+        if length <= MAX_FRAME:
+            return await stream.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError) as error:
+        raise _gone() from error
+    raise _gone()
 
 
 def _gone() -> ProviderError:

