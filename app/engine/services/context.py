@@ -14,6 +14,7 @@ from app.domain.workflow import Run, Workflow
 
 if TYPE_CHECKING:
     from app.engine.services.memories import MemoryService
+    from app.engine.services.models import ModelService
     from app.engine.services.providers import ProviderService
     from app.llm.base import Embedder
     from app.llm.secrets import KeyVault
@@ -70,5 +71,6 @@ class ServiceContext(Protocol):
     memory_search: MemorySearch
     providers: ProviderService
     memories: MemoryService
+    models: ModelService
 
     async def use_embedder(self, settings: Settings) -> None: ...

@@ -42,6 +42,8 @@ class DataService:
         from app.storage import transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source)
+        self._context.repos.memories.reload()
+        self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
         return result

@@ -22,7 +22,7 @@ from app.engine.services.workflow_import import OnConflict
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
-    from app.tools.memory.search import SearchResult
+    from app.tools.memory.search import Found
 
 log = logging.getLogger(__name__)
 
@@ -90,15 +90,15 @@ class MemoryService:
         tags: Sequence[str] = (),
         limit: int = limits.MEMORY_LIST_DEFAULT,
         threshold: float | None = None,
-    ) -> SearchResult:
-        """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches at all, 1 near identity."""
-        from app.tools.memory.search import Filters
+    ) -> Found:
+        """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
+        from app.storage.lexical import MemoryFilter
 
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
             raise UsageError(N_("The threshold is a number from 0 to 1, not {value}."), value=least)
-        filters = Filters(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
+        filters = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
         wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
         return await self._context.memory_search.search(wanted, filters=filters, limit=limit, threshold=least)
 

@@ -132,6 +132,7 @@ class ProviderService:
             await provider.aclose()
 
     async def _forget(self, name: str) -> None:
+        self._context.models.forget(name)
         async with self._lock:
             provider = self._open.pop(name, None)
         if provider is not None:
