@@ -1,0 +1,325 @@
+"""OpenAI-compatible servers in all their variety, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.chat import ChatMessage, ChatReply, FinishReason, ImagePart, ReplyDone, Role, TextDelta, ToolCallDelta, Usage
+from app.domain.errors import ContextOverflowError, ProviderError
+from app.llm.errors import Where
+from app.llm.openai_compatible import ChatCompletionParser, OpenAICompatibleProvider, json_schema_format
+from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
+from tests.support.clock import ManualClock
+from tests.support.servers.base import Call, Failure, Reply
+from tests.support.servers.openai import FakeOpenAI
+
+
+@pytest.fixture
+def chat(openai_server: FakeOpenAI, clock: ManualClock) -> Any:
+    return provider("openai", openai_server.url, clock)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 3])
+@pytest.mark.parametrize("dialect", ["plain", "quirky"])
+async def test_a_reply_with_everything(openai_server: FakeOpenAI, chat: Any, chunk_size: int | None, dialect: str) -> None:
+    if dialect == "quirky":
+        openai_server.newline, openai_server.space, openai_server.comments = "\r\n", "", True
+        openai_server.reasoning_field = "reasoning"
+    calls = [Call("CalculatorTool", {"expression": "1+1 é"}, id="a"), Call("CalculatorTool", {"expression": "2"}, id="b", whole=True)]
+    openai_server.script(Reply(text="Voilà 🙂", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
+    deltas = await collect(chat.stream(ask(tools=(ADD,))))
+    reply = reply_of(deltas)
+    assert (reply.content, reply.reasoning) == ("Voilà 🙂", "réfléchir")
+    assert [(call.id, call.arguments) for call in reply.tool_calls] == [("a", {"expression": "1+1 é"}), ("b", {"expression": "2"})]
+    assert arguments(deltas) == {0: '{"expression": "1+1 \\u00e9"}', 1: '{"expression": "2"}'}
+    assert (reply.finish_reason, reply.model) == (FinishReason.TOOL_CALLS, "test-model")
+    assert reply.usage == Usage(tokens_input=11, tokens_output=7)
+
+
+async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="ok"))
+    image = ImagePart(media_type="image/png", data="aGk=")
+    messages = (
+        ChatMessage(role=Role.SYSTEM, content="Be brief."),
+        ChatMessage(role=Role.USER, content="Look", images=(image,)),
+        called("call_1", expression="1+1"),
+        result("call_1"),
+    )
+    request = ask(*messages, tools=(ADD,), temperature=0.0, max_tokens=300, stop=("END",), seed=4, enable_thinking=False)
+    await collect(chat.stream(request))
+    body = openai_server.of("/v1/chat/completions")[0].json
+    assert body == {
+        "model": "test-model",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}],
+            },
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "call_1", "type": "function", "function": {"name": "CalculatorTool", "arguments": '{"expression": "1+1"}'}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "call_1", "content": "2"},
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.0,
+        "max_tokens": 300,
+        "stop": ["END"],
+        "seed": 4,
+        "chat_template_kwargs": {"enable_thinking": False},
+        "tools": [{"type": "function", "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters}}],
+    }
+    assert "authorization" not in openai_server.requests[0].headers
+
+
+async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="{}"), Reply(text="x"))
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    await collect(chat.stream(ask(response_schema=schema)))
+    await collect(chat.stream(ask(grammar='root ::= "x"', tools=(ADD,))))
+    first, second = (request.json for request in openai_server.requests)
+    assert first["response_format"] == {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": False}}
+    assert second["grammar"] == 'root ::= "x"'
+    assert "tools" not in second, "llama.cpp refuses a grammar together with tools"
+
+
+def test_strict_schemas_are_marked() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "number"}}, "required": ["b"], "additionalProperties": False}
+    outer = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": False}
+    assert json_schema_format(outer)["json_schema"]["strict"] is True
+    assert json_schema_format({**outer, "properties": {"a": {**inner, "required": []}}})["json_schema"]["strict"] is False
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "instead"),
+    [
+        ("stream_options", "stream_options is not a thing here", None),
+        ("seed", "Unrecognized request argument supplied: seed", None),
+        ("temperature", "Unsupported value: 'temperature' does not support 0.7 with this model.", None),
+        ("max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_completion_tokens"),
+    ],
+)
+async def test_a_refused_field_is_left_out_and_remembered(
+    openai_server: FakeOpenAI, chat: Any, field: str, message: str, instead: str | None
+) -> None:
+    openai_server.refused = {field: message}
+    openai_server.script(Reply(text="one"), Reply(text="two"))
+    for text in ("one", "two"):
+        reply = reply_of(await collect(chat.stream(ask(seed=1))))
+        assert reply.content == text
+        assert (reply.usage is None) == (field == "stream_options")
+    bodies = [request.json for request in openai_server.requests]
+    assert [field in body for body in bodies] == [True, False, False]
+    assert instead is None or bodies[2][instead] == 4096
+
+
+async def test_a_refusal_of_something_else_is_an_error(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.refused = {"messages": "messages is unknown"}
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask()))
+    assert caught.value.code == "bad_request"
+    assert len(openai_server.requests) == 1
+
+
+async def test_a_server_that_does_not_stream(openai_server: FakeOpenAI, chat: Any) -> None:
+    body = {
+        "choices": [{"message": {"content": "<think>hm</think>Hi", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}},
+    }
+    openai_server.script(Reply(raw=json.dumps(body).encode(), content_type="application/json", chunk_size=9))
+    reply = reply_of(await collect(chat.stream(ask())))
+    assert (reply.content, reply.reasoning, reply.tool_calls[0].arguments) == ("Hi", "hm", {"a": 1})
+    assert reply.tool_calls[0].id
+    assert reply.usage == Usage(tokens_input=1, tokens_output=2, tokens_reasoning=1)
+
+
+async def test_missing_ids_get_one(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(calls=[Call("a", id=None), Call("b", id=None)]))
+    reply = reply_of(await collect(chat.stream(ask())))
+    assert [call.name for call in reply.tool_calls] == ["a", "b"]
+    assert len({call.id for call in reply.tool_calls}) == 2
+    assert all(call.id.startswith("call_") for call in reply.tool_calls)
+
+
+async def test_deltas_come_while_the_server_still_writes(openai_server: FakeOpenAI, chat: Any) -> None:
+    gate = asyncio.Event()
+    openai_server.script(Reply(text="Hello there", hold_after=2, gate=gate))
+    stream = chat.stream(ask())
+    assert await anext(stream) == TextDelta(content="Hello")
+    gate.set()
+    assert reply_of([TextDelta(content="Hello"), *await collect(stream)]).content == "Hello there"
+
+
+async def test_the_end_mark_may_be_missing_when_the_reason_came(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="done", end_mark=False), Reply(text="done", finish=None), Reply(text="cut off", finish="length"))
+    assert reply_of(await collect(chat.stream(ask()))).content == "done"
+    assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.STOP
+    assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.LENGTH
+
+
+async def test_a_server_that_says_no_more_after_the_reason(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(Reply(text="done", end_mark=False, usage=None, tail_open=True))
+    stream = chat.stream(ask())
+    assert await anext(stream) == TextDelta(content="done")
+    rest = asyncio.create_task(collect(stream))
+    while not rest.done():
+        await clock.advance(1)
+    assert reply_of([TextDelta(content="done"), *await rest]).content == "done"
+    assert clock.monotonic() <= 60
+
+
+@pytest.mark.parametrize("reply", [Reply(text="Hello", end_mark=False, finish=None), Reply(text="Hello", cut_after=2)])
+async def test_a_stream_without_its_end_is_truncated(openai_server: FakeOpenAI, chat: Any, reply: Reply) -> None:
+    openai_server.script(reply)
+    shown = []
+    with pytest.raises(ProviderError) as caught:
+        async for delta in chat.stream(ask()):
+            shown.append(delta)
+    assert (caught.value.code, caught.value.recoverable) == ("truncated", True)
+    assert joined(shown)[0] == "Hello"
+
+
+async def test_a_cut_after_the_reason_loses_nothing(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="Hello", cut_after=3))
+    assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        ({"error": {"code": 502, "message": "Provider returned error"}}, "server_error"),
+        ({"error": {"code": 429, "message": "slow"}, "choices": []}, "rate_limited"),
+        ({"object": "error", "message": "gone", "code": 400}, "bad_request"),
+        ({"error": {"type": "exceed_context_size_error", "message": "m", "n_ctx": 64}}, "context_overflow"),
+        ({"choices": [{"delta": {}, "finish_reason": "error"}]}, "server_error"),
+    ],
+)
+async def test_an_error_in_the_middle(openai_server: FakeOpenAI, chat: Any, event: dict[str, Any], code: str) -> None:
+    openai_server.script(Reply(text="abcdefghij", midway_error=event, error_after=2))
+    shown = []
+    with pytest.raises(ProviderError) as caught:
+        async for delta in chat.stream(ask()):
+            shown.append(delta)
+    assert caught.value.code == code
+    assert joined(shown) == ("abcde", "")
+    assert len(openai_server.requests) == 1, "never sent again once something was shown"
+
+
+@pytest.mark.parametrize("raw", [b"data: {broken\n\n", b"data: [1]\n\n"])
+async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, chat: Any, raw: bytes) -> None:
+    openai_server.script(Reply(raw=raw))
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask()))
+    assert caught.value.code == "bad_response"
+
+
+async def test_overflow(openai_server: FakeOpenAI, chat: Any) -> None:
+    body = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 9, "n_ctx": 4}}
+    openai_server.script(Failure(400, body))
+    with pytest.raises(ContextOverflowError) as caught:
+        await collect(chat.stream(ask()))
+    assert (caught.value.n_ctx, caught.value.n_prompt) == (4, 9)
+
+
+@pytest.mark.parametrize(
+    ("configured", "used"),
+    [
+        ("", "https://api.openai.com/v1"),
+        ("http://localhost:1234", "http://localhost:1234/v1"),
+        ("http://localhost:1234/", "http://localhost:1234/v1"),
+        ("https://host/api/v1/", "https://host/api/v1"),
+        ("https://host/v1/chat/completions", "https://host/v1"),
+    ],
+)
+def test_base_urls(configured: str, used: str) -> None:
+    assert OpenAICompatibleProvider.base_url(configured) == used
+
+
+async def test_models(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.models = [
+        {"id": "vendor/gpt-4o-mini", "context_length": 128000, "pricing": {"prompt": "0.00000015", "completion": "0.0000006"}},
+        {"id": "/models/Qwen3-4B-Q4_K_M.gguf", "owned_by": "llamacpp"},
+        {"id": "nomic-embed-text-v1.5"},
+        {"id": "odd", "max_model_len": -1, "pricing": {"prompt": "-1"}, "supported_parameters": ["temperature"]},
+        {"no": "id"},
+    ]
+    models = {info.name: info for info in await chat.list_models()}
+    mini = models["vendor/gpt-4o-mini"]
+    assert (mini.context_window, mini.price_input, mini.price_output, mini.supports_tools, mini.source) == (
+        128000,
+        0.15,
+        0.6,
+        True,
+        "server",
+    )
+    qwen = models["/models/Qwen3-4B-Q4_K_M.gguf"]
+    assert (qwen.label, qwen.supports_tools, qwen.supports_thinking, qwen.source) == ("Qwen3-4B-Q4_K_M", True, True, "profile")
+    assert models["nomic-embed-text-v1.5"].embedding
+    assert (models["odd"].context_window, models["odd"].price_input, models["odd"].supports_tools) == (None, None, False)
+
+
+async def test_the_real_window_of_local_servers(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.extra["/props"] = {"default_generation_settings": {"n_ctx": 4096}}
+    info = await chat.model_info("test-model")
+    assert (info.context_window, info.source) == (4096, "server")
+    openai_server.extra = {"/api/v0/models/test-model": {"id": "test-model", "max_context_length": 32768, "loaded_context_length": 8192}}
+    assert (await chat.model_info("test-model")).context_window == 8192
+    openai_server.extra = {}
+    assert (await chat.model_info("never-listed")).context_window is None
+
+
+async def test_health(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    health = await chat.test()
+    assert (health.ok, health.models, health.code) == (True, 1, "")
+    openai_server.api_key = "needed-key"
+    health = await chat.test()
+    assert (health.ok, health.code) == (False, "auth")
+    assert "Server" in health.message
+
+
+EVENTS = b"".join(
+    FakeOpenAI.event(FakeOpenAI(), json.dumps(chunk, ensure_ascii=False))
+    for chunk in FakeOpenAI().chunks(
+        Reply(
+            text="<think>où</think>Ça vaut 3 € 🙂",
+            reasoning="d'abord",
+            calls=[Call("a", {"é": "🙂"}, id="1"), Call("b", {"n": [1]}, id="2", whole=True)],
+            pieces=3,
+        )
+    )
+)
+
+
+def parsed(pieces: list[bytes]) -> tuple[tuple[str, str], dict[int, str], ChatReply]:
+    parser = ChatCompletionParser(ask(), Where("Server"))
+    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+    last = deltas[-1]
+    assert isinstance(last, ReplyDone)
+    assert not any(isinstance(delta, (TextDelta, ToolCallDelta)) and not delta.model_dump() for delta in deltas)
+    return joined(deltas), arguments(deltas), last.reply
+
+
+@given(st.sets(st.integers(0, len(EVENTS)), max_size=40), st.sampled_from([b"\n", b"\r\n", b"\r"]))
+def test_every_chunking_gives_the_same(cuts: set[int], newline: bytes) -> None:
+    expected = parsed([EVENTS])
+    assert expected[2].content == "Ça vaut 3 € 🙂"
+    assert expected[2].reasoning == "d'abordoù"
+    data = EVENTS.replace(b"\n", newline)
+    places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    assert parsed([data[start:end] for start, end in itertools.pairwise(places)]) == expected
+
+
+def test_one_byte_at_a_time_gives_the_same() -> None:
+    assert parsed([bytes([byte]) for byte in EVENTS]) == parsed([EVENTS])
