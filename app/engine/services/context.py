@@ -57,20 +57,45 @@ class RunControl(Protocol):
 
 
 class ServiceContext(Protocol):
-    """The open engine as a service sees it. ``embedder`` and ``memory_search`` change when the embedder is switched in settings."""
+    """The open engine as a service sees it; read-only here. ``embedder`` and ``memory_search`` change when the embedder is switched in settings."""
 
-    repos: Repositories
-    bus: Bus
-    registry: ToolRegistry
-    vault: KeyVault
-    datadir: DataDir
-    clock: Clock
-    journal: Journal
-    runs: RunControl
-    embedder: Embedder | None
-    memory_search: MemorySearch
-    providers: ProviderService
-    memories: MemoryService
-    models: ModelService
+    @property
+    def repos(self) -> Repositories: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def registry(self) -> ToolRegistry: ...
+
+    @property
+    def vault(self) -> KeyVault: ...
+
+    @property
+    def datadir(self) -> DataDir: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def runs(self) -> RunControl: ...
+
+    @property
+    def embedder(self) -> Embedder | None: ...
+
+    @property
+    def memory_search(self) -> MemorySearch: ...
+
+    @property
+    def providers(self) -> ProviderService: ...
+
+    @property
+    def memories(self) -> MemoryService: ...
+
+    @property
+    def models(self) -> ModelService: ...
 
     async def use_embedder(self, settings: Settings) -> None: ...
