@@ -45,7 +45,8 @@ class TwoLineDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
             painter.drawRoundedRect(area.adjusted(2, 1, -2, -1), 6, 6)
         left, top = area.left() + theme().px(10), area.top() + theme().px(6)
-        name, role = index.data(IconRole) or ("", "muted")
+        picture: tuple[str, Role] = index.data(IconRole) or ("", "muted")
+        name, role = picture
         font, small = theme().font(14), theme().font(12)
         metrics = QFontMetrics(font)
         if name:

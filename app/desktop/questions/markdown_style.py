@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QBrush, QColor, QTextBlock, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextFormat, QTextTable
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextTable,
+)
 
 from app.desktop.theme import theme
 
@@ -29,10 +40,9 @@ def _dress_block(block: QTextBlock) -> None:
     if level:
         changes.setTopMargin(theme().px(8) if block.position() else 0)
         cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-        look = QTextCharFormat()
-        look.setProperty(QTextFormat.Property.FontSizeAdjustment.value, 0)
+        look = QTextCharFormat()  # replaces Qt's relative size, which merging could not remove
         look.setFont(theme().font(_HEADINGS.get(level, 14), 600))
-        cursor.mergeCharFormat(look)
+        cursor.setCharFormat(look)
     elif layout.hasProperty(_CODE) or layout.nonBreakableLines():
         changes.setBackground(QColor(theme().tokens.sunken))
         changes.setBottomMargin(0)
@@ -49,6 +59,7 @@ def _dress_table(table: QTextTable) -> None:
     look = table.format()
     look.setBorderCollapse(True)
     look.setBorder(1)
+    look.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
     look.setBorderBrush(QBrush(QColor(theme().tokens.border)))
     look.setCellPadding(theme().px(4))
     look.setCellSpacing(0)
