@@ -87,7 +87,7 @@ class Engine:
 def _url(directory: Path | None, fsync: bool) -> str:
     if directory is None:
         return "mem://"
-    return f"surrealkv://{directory.absolute()}{'' if fsync else '?sync=1s'}"
+    return f"surrealkv://{directory.absolute().as_posix()}{'' if fsync else '?sync=1s'}"
 
 
 def _construct(url: str) -> Any:

@@ -26,6 +26,7 @@ LOST_WRITES = N_(
 )
 DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
 READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
+BAD_PATH = N_("The database cannot be kept in {path}: the path has a question mark. Choose another folder with --data-dir.")
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")

@@ -41,11 +41,13 @@ def manifest_exists(directory: Path) -> bool:
 
 
 def check(directory: Path) -> None:
-    """Refuse to open a directory that cannot be written, has no room, or lost its manifest.
+    """Refuse to open a directory that cannot be written, has no room, lost its manifest, or whose name the engine cannot take.
 
     Raises:
-        StorageError: ``read_only``, ``disk_full`` or ``missing_manifest``.
+        StorageError: ``read_only``, ``disk_full``, ``missing_manifest`` or ``bad_path``.
     """
+    if "?" in str(directory.absolute()):
+        raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

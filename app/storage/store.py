@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Store:
         """
         clock = clock or SystemClock()
         if directory is not None:
-            await asyncio.to_thread(preflight.check, directory)
+            await asyncio.to_thread(_prepare, directory)
         engine = await Engine.open(directory, fsync=fsync)
         try:
             engine, version = await _bring_up_to_date(engine, directory, clock, fsync, backups)
@@ -110,6 +111,10 @@ class Store:
         """Wait until no write is queued or running."""
         await self._writer.drain()
 
+    def quiet(self) -> AbstractAsyncContextManager[None]:
+        """Hold all writes back while the block runs; reads go on."""
+        return self._writer.quiet()
+
     async def tables(self) -> list[str]:
         """Names of all tables, sorted."""
         return await schema.tables(self._engine)
@@ -135,6 +140,15 @@ class Store:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
+
+
+def _prepare(directory: Path) -> None:
+    """Finish a restore that was cut off, then look at the directory."""
+    if any(directory.parent.glob("restoring-*")):
+        from app.storage import backup
+
+        backup.finish_restore(directory.parent)
+    preflight.check(directory)
 
 
 async def _bring_up_to_date(engine: Engine, directory: Path | None, clock: Clock, fsync: bool, backups: Path | None) -> tuple[Engine, int]:

@@ -7,9 +7,10 @@ transaction stays atomic: when a group fails, its members are tried one by one, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from app.domain.clock import Clock
@@ -76,6 +77,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closing = False
+        self._turn = asyncio.Lock()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
     async def transact(self, statements: Sequence[Statement]) -> list[Any]:
@@ -103,6 +105,12 @@ class Writer:
         """Wait until everything that was queued is committed or refused."""
         await self._idle.wait()
 
+    @contextlib.asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """Hold every commit back while the block runs; what was committed before is complete."""
+        async with self._turn:
+            yield
+
     async def close(self) -> None:
         """Finish the queue, take no more."""
         self._closing = True
@@ -114,7 +122,8 @@ class Writer:
             while self._queue:
                 jobs = [job for job in (self._queue.popleft() for _ in range(min(GROUP_MAX, len(self._queue)))) if not job.done.cancelled()]
                 if jobs:
-                    await self._commit(jobs)
+                    async with self._turn:
+                        await self._commit(jobs)
             self._idle.set()
             if self._closing:
                 return
