@@ -11,5 +11,6 @@ def core_tools() -> list[Tool]:
     from app.tools.core.report import ReportTool
     from app.tools.core.todo import TodoTool
     from app.tools.core.user_question import UserQuestionTool
+    from app.tools.memory.tool import MemoryTool
 
-    return [TodoTool(), CalculatorTool(), UserQuestionTool(), ReportTool()]
+    return [TodoTool(), MemoryTool(), CalculatorTool(), UserQuestionTool(), ReportTool()]
