@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from app.domain.agent import AgentConfig
 from app.domain.chat import ImagePart
 from app.domain.clock import Clock, SystemClock
+from app.domain.errors import AtelierError
 from app.domain.events import Dispatch
 from app.domain.settings import Settings
 from app.domain.stream import ChunkType, StreamEvent
@@ -89,6 +90,7 @@ class Atelier:
         self.clock = clock
         self.bus = EventBus()
         self.embedder = None
+        self._background: list[asyncio.Task[None]] = []
 
     @classmethod
     @asynccontextmanager
@@ -223,7 +225,7 @@ class Atelier:
         """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
         from app.engine.embedding import create_embedder
 
-        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault)
+        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
         self.memory_search.use(self.embedder)
         if old is not None and old is not self.embedder:
             await old.aclose()
@@ -290,15 +292,28 @@ class Atelier:
         self.data = DataService(self)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from app.domain.errors import AtelierError
-        from app.engine.embedding import create_embedder
+        from app.engine.embedding import create_embedder, needs_server
         from app.tools.memory.search import MemorySearch
 
+        self.embedder = embedder
+        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        if embedder is not None:
+            return
+        if needs_server(settings.embedder):
+            # A server that does not answer must not hold up the start: until it does, full text alone is searched.
+            self._background.append(asyncio.create_task(self._try_embedder(settings)))
+            return
         try:
-            self.embedder = embedder or await create_embedder(settings.embedder, self.providers, self.vault)
+            self.embedder = await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
-        self.memory_search = MemorySearch(self.repos.memories, self.embedder, self.clock)
+        self.memory_search.use(self.embedder)
+
+    async def _try_embedder(self, settings: Settings) -> None:
+        try:
+            await self.use_embedder(settings)
+        except AtelierError as error:
+            log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
         from app.engine.gateway import FactoryGateway
@@ -352,6 +367,9 @@ class Atelier:
 
     async def _close(self) -> None:
         await self.runs.close()
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self.providers.aclose()
         if self.embedder is not None:
             await self.embedder.aclose()

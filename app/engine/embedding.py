@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.domain.clock import Clock
 from app.domain.errors import UsageError
 from app.domain.settings import EmbedderSettings
 from app.i18n import N_
@@ -13,15 +14,21 @@ if TYPE_CHECKING:
     from app.engine.services.providers import ProviderService
     from app.llm.secrets import KeyVault
 
-PROVIDER_KINDS = ("ollama", "mistral", "openai")
+REMOTE_KINDS = ("ollama", "mistral", "openai")
 
 
-async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault) -> Embedder | None:
+def needs_server(settings: EmbedderSettings) -> bool:
+    """Whether making this embedder asks a server first: its dimension is not known yet."""
+    return settings.kind in REMOTE_KINDS and settings.dimension is None
+
+
+async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault, clock: Clock) -> Embedder | None:
     """The embedder the settings name, not loaded yet; None when vectors are switched off.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
         UsageError: the settings lack a provider or a model.
+        ProviderError: the server that was asked for the dimension cannot be reached.
     """
     if settings.kind == "none":
         return None
@@ -35,6 +42,7 @@ async def create_embedder(settings: EmbedderSettings, providers: ProviderService
         return SentenceTransformersEmbedder(settings.model)
     if not settings.provider or not settings.model:
         raise UsageError(N_("Choose a provider and a model for the embeddings."))
-    from app.llm.factory import create_embedder as create_remote
+    from app.llm.embedders.remote import RemoteEmbedder
 
-    return create_remote(await providers.get(settings.provider), vault, settings.model, settings.dimension)
+    config = await providers.get(settings.provider)
+    return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.domain.agent import AgentConfig, ToolDialect
+from app.domain.agent import AgentConfig
 from app.engine.gateway import OpenModel
 from app.llm.base import Embedder
 
@@ -28,13 +28,18 @@ class ProviderGateway:
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         """See ``ModelGateway.open``."""
         from app.llm.dialects import with_dialect
+        from app.llm.local.provider import LocalProvider
         from app.llm.profiles import dialect_for
 
         provider = await self._providers.provider(agent.provider)
         info = await self._models.info(agent.provider, agent.model)
         dialect = dialect_for(agent, info)
-        if dialect is ToolDialect.GUIDED:
-            from app.llm.guided import GuidedModel
-
-            return OpenModel(model=GuidedModel(provider, self._embedder, language=language), plain=provider, info=info, dialect=dialect)
-        return OpenModel(model=with_dialect(provider, dialect), plain=provider, info=info, dialect=dialect)
+        model = with_dialect(
+            provider,
+            dialect,
+            # Only the built-in server is known to hold a reply to a grammar; elsewhere the field may be refused.
+            grammar=isinstance(provider, LocalProvider),
+            embedder=self._embedder,
+            language=language,
+        )
+        return OpenModel(model=model, plain=provider, info=info, dialect=dialect)
