@@ -41,7 +41,11 @@ async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
 async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
     """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
     from app.domain.errors import AtelierError, CancelledByUser, UsageError
+    from app.engine.direct_call import answer_direct_calls
 
+    if atelier is not None:
+        # Any command can make the run of a direct call go on: by an answer, by resuming it.
+        answer_direct_calls(atelier.environment)
     handler = _handler(arguments.handler)
     try:
         return await handler(atelier, arguments, out)

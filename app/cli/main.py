@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from app.cli.parser import HelpShown, Usage, parse
 from app.i18n import LANGUAGES, _, set_language
 
 if TYPE_CHECKING:
+    from app.engine.atelier import Atelier
     from app.engine.ipc.client import HolderConnection
 
 HOLDER_TRIES = 20
@@ -130,7 +132,26 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
         language = (await atelier.settings.get()).language
         if not arguments.lang and language in LANGUAGES:
             set_language(language)
-        return await perform(atelier, arguments, terminal)
+        async with serving(atelier):
+            return await perform(atelier, arguments, terminal)
+
+
+@asynccontextmanager
+async def serving(atelier: Atelier) -> AsyncIterator[None]:
+    """Serve other processes while this one holds the data folder; a machine that gives no socket is no reason to refuse the command."""
+    from app.domain.errors import AtelierError
+    from app.engine.ipc.server import IpcServer
+
+    register_commands()
+    server = IpcServer(atelier, atelier.datadir)
+    try:
+        await server.start()
+    except (AtelierError, OSError) as error:
+        logging.getLogger(__name__).warning("other processes cannot be served: %s", error)
+    try:
+        yield
+    finally:
+        await server.aclose()
 
 
 async def _remote(holder: HolderConnection, argv: Sequence[str], terminal: Terminal) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.domain.agent import AgentConfig, ToolDialect
 from app.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
@@ -16,6 +16,9 @@ from app.domain.errors import ProviderError
 from app.domain.provider import ModelInfo
 from app.engine.gateway import ModelGateway, OpenModel
 from app.i18n import N_
+
+if TYPE_CHECKING:
+    from app.engine.run.environment import RunEnvironment
 
 PROVIDER = "direct-call"
 """Name no configured provider can have in a stored agent: the gateway below answers for it."""
@@ -64,6 +67,12 @@ def _call(content: str) -> tuple[str, dict[str, Any]] | None:
     if not isinstance(value, dict) or not isinstance(value.get("tool"), str) or not isinstance(value.get("arguments"), dict):
         return None
     return value["tool"], value["arguments"]
+
+
+def answer_direct_calls(environment: RunEnvironment) -> None:
+    """Let the runs of this engine answer for direct calls; doing it again changes nothing."""
+    if not isinstance(environment.gateway, DirectCallGateway):
+        environment.gateway = DirectCallGateway(environment.gateway)
 
 
 class DirectCallGateway:
