@@ -35,7 +35,7 @@ class DetectedServer:
 
 
 async def detect(clock: Clock | None = None, *, ports: Sequence[int] = PORTS, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
-    """Look at all ports at once, in the order of ``ports``; each gets ``timeout_s`` of silence at most. Never raises for a server's fault."""
+    """Look at all ports at once; each gets ``timeout_s`` of silence. In the order of ``ports``; never raises for a server's fault."""
     found = await asyncio.gather(*(_probe(port, clock or SystemClock(), timeout_s) for port in ports))
     return [server for server in found if server is not None]
 

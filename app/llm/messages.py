@@ -27,7 +27,8 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
 
     One system message at most, first; later ones become the user's. Each assistant message with calls is followed by exactly one result
     for each call, in the order of the calls; a result that belongs to no call becomes the user's text, a missing one says so. Images of
-    tool results move to a user message after them. Messages of the same role are joined; the last is the user's or a tool's.
+    tool results move to a user message after them. Messages of the same role are joined; the first is the user's, the last the user's or
+    a tool's.
 
     Args:
         answer_before_user: put an assistant message between a tool result and a user message; some Mistral models want it.
@@ -47,6 +48,9 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
             _append_results(out, message, results)
         elif message.content.strip() or message.images:
             _append(out, message)
+    first = 1 if system else 0
+    if len(out) > first and out[first].role is Role.ASSISTANT:
+        out.insert(first, ChatMessage(role=Role.USER, content=CONTINUE))
     if answer_before_user:
         out = _with_answers(out)
     if not out or out[-1].role not in (Role.USER, Role.TOOL):

@@ -139,6 +139,7 @@ def test_any_order_becomes_a_good_one(kinds: list[str], between: bool) -> None:
         previous = message
     assert not waiting
     assert out[-1].role in (Role.USER, Role.TOOL)
+    assert next(message.role for message in out if message.role is not Role.SYSTEM) is Role.USER
 
 
 def test_mistral_ids() -> None:

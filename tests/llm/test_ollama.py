@@ -1,0 +1,200 @@
+"""Ollama's API: objects as arguments, the window always asked for, counts that may be missing."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
+from app.domain.errors import ContextOverflowError, ProviderError
+from app.llm.errors import Where
+from app.llm.ollama import OllamaParser, OllamaProvider
+from app.llm.tokens import estimate_request
+from tests.llm.streams import ADD, ask, called, collect, joined, provider, reply_of, result
+from tests.support.clock import ManualClock
+from tests.support.servers.base import Call, Failure, Reply
+from tests.support.servers.ollama import FakeOllama
+
+
+@pytest.fixture
+def chat(ollama_server: FakeOllama, clock: ManualClock) -> Any:
+    return provider("ollama", ollama_server.url, clock)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1])
+@pytest.mark.parametrize("ids", [False, True])
+async def test_a_reply_with_everything(ollama_server: FakeOllama, chat: Any, chunk_size: int | None, ids: bool) -> None:
+    ollama_server.call_ids = ids
+    calls = [Call("CalculatorTool", {"expression": "1+1"}, id="one"), Call("CalculatorTool", {"expression": "é"}, id="two")]
+    ollama_server.script(Reply(text="Voilà", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
+    reply = reply_of(await collect(chat.stream(ask(tools=(ADD,)))))
+    assert (reply.content, reply.reasoning) == ("Voilà", "réfléchir")
+    assert [call.arguments for call in reply.tool_calls] == [{"expression": "1+1"}, {"expression": "é"}]
+    assert ([call.id for call in reply.tool_calls] == ["one", "two"]) == ids
+    assert len({call.id for call in reply.tool_calls}) == 2
+    assert reply.usage == Usage(tokens_input=11, tokens_output=7)
+    assert reply.finish_reason is FinishReason.TOOL_CALLS, "Ollama says stop"
+
+
+async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.script(Reply(text="ok"))
+    thought = called("call_1", expression="1+1").model_copy(update={"reasoning": "because"})
+    messages = (
+        ChatMessage(role=Role.SYSTEM, content="s"),
+        ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", data="aGk="),)),
+        thought,
+        result("call_1"),
+    )
+    request = ask(*messages, tools=(ADD,), temperature=0.0, max_tokens=300, stop=("END",), seed=4, context_window=16_384, grammar="x")
+    await collect(chat.stream(request))
+    assert ollama_server.requests[0].json == {
+        "model": "test-model",
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "Look", "images": ["aGk="]},
+            {
+                "role": "assistant",
+                "content": "",
+                "thinking": "because",
+                "tool_calls": [{"id": "call_1", "function": {"index": 0, "name": "CalculatorTool", "arguments": {"expression": "1+1"}}}],
+            },
+            {"role": "tool", "content": "2", "tool_name": "CalculatorTool", "tool_call_id": "call_1"},
+        ],
+        "stream": True,
+        "truncate": False,
+        "shift": False,
+        "options": {"num_ctx": 16_384, "num_predict": 300, "temperature": 0.0, "seed": 4, "stop": ["END"]},
+        "tools": [{"type": "function", "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters}}],
+    }
+
+
+async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.script(Reply(text="{}"))
+    broken = ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="1", name="a", raw="{x", error="bad"),))
+    await collect(chat.stream(ask("u", broken, result("1"), response_schema={"type": "object"}, enable_thinking=False)))
+    body = ollama_server.requests[0].json
+    assert (body["options"]["num_ctx"], body["format"], body["think"]) == (8192, {"type": "object"}, False)
+    assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"invalid_json": "{x"}
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 5, "completion_tokens": 3}, Usage(tokens_input=5, tokens_output=3)),
+        ({"completion_tokens": 3}, Usage(tokens_input=estimate_request(ask()), tokens_output=3, estimated=True)),
+        ({}, None),
+    ],
+)
+async def test_counts_may_be_missing(ollama_server: FakeOllama, chat: Any, usage: dict[str, int], expected: Usage | None) -> None:
+    ollama_server.script(Reply(text="ok", usage=usage))
+    assert reply_of(await collect(chat.stream(ask()))).usage == expected
+
+
+async def test_think_tags_of_old_servers(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.script(Reply(text="<think>\nhm</think>\n\nHi", finish="length", pieces=2))
+    reply = reply_of(await collect(chat.stream(ask())))
+    assert (reply.content, reply.reasoning, reply.finish_reason) == ("Hi", "hm", FinishReason.LENGTH)
+
+
+@pytest.mark.parametrize("reply", [Reply(text="Hello", end_mark=False), Reply(text="Hello there", cut_after=1)])
+async def test_a_stream_without_done_is_truncated(ollama_server: FakeOllama, chat: Any, reply: Reply) -> None:
+    ollama_server.script(reply)
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask()))
+    assert caught.value.code == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [({"error": "llama runner exited"}, "server_error"), ({"error": "busy", "status": 503}, "overloaded")],
+)
+async def test_an_error_in_the_middle(ollama_server: FakeOllama, chat: Any, event: dict[str, Any], code: str) -> None:
+    ollama_server.script(Reply(text="abcdefghij", midway_error=event, error_after=1))
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask()))
+    assert caught.value.code == code
+
+
+async def test_refusals(ollama_server: FakeOllama, chat: Any) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask(model="absent")))
+    assert caught.value.code == "not_found"
+    assert "absent" in str(caught.value)
+    with pytest.raises(ProviderError, match="does not support chat") as caught:
+        await collect(chat.stream(ask(model="nomic-embed-text")))
+    assert caught.value.code == "bad_request"
+    ollama_server.script(Failure(400, {"error": "the input length exceeds the context length"}))
+    with pytest.raises(ContextOverflowError):
+        await collect(chat.stream(ask()))
+    ollama_server.script(Reply(raw=b"not json\n"))
+    with pytest.raises(ProviderError) as caught:
+        await collect(chat.stream(ask()))
+    assert caught.value.code == "bad_response"
+
+
+async def test_an_old_server_that_does_not_know_think(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.script(Failure(400, {"error": '"test-model" does not support thinking'}), Reply(text="ok"))
+    assert reply_of(await collect(chat.stream(ask(enable_thinking=False)))).content == "ok"
+    assert ["think" in request.json for request in ollama_server.requests] == [True, False]
+
+
+async def test_models(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.installed = {
+        "qwen3:4b": ["completion", "tools", "thinking"],
+        "nomic-embed-text:latest": ["embedding"],
+        "llama3.1:8b": None,
+        "mystery:latest": None,
+    }
+    models = {info.name: info for info in await chat.list_models()}
+    qwen = models["qwen3:4b"]
+    assert (qwen.supports_tools, qwen.supports_thinking, qwen.supports_vision, qwen.source) == (True, True, False, "server")
+    assert (qwen.price_input, qwen.price_output, qwen.size_bytes) == (0.0, 0.0, 4_000_000_000)
+    assert [name for name, info in models.items() if info.embedding] == ["nomic-embed-text:latest"]
+    assert (models["llama3.1:8b"].supports_tools, models["llama3.1:8b"].source) == (True, "profile")
+    assert models["mystery:latest"].supports_tools is None
+    shown = await chat.model_info("qwen3:4b")
+    assert (shown.context_window, shown.supports_thinking, shown.source) == (131_072, True, "server")
+    assert (await chat.model_info("llama3.1:8b")).context_window == 131_072
+    with pytest.raises(ProviderError) as caught:
+        await chat.model_info("absent")
+    assert caught.value.code == "not_found"
+    assert await chat.version() == "0.12.3"
+    assert (await chat.test()).models == 4
+
+
+@pytest.mark.parametrize(
+    ("configured", "used"),
+    [
+        ("", "http://localhost:11434"),
+        ("http://h:1/", "http://h:1"),
+        ("http://h:1/v1", "http://h:1"),
+        ("http://h:1/api", "http://h:1"),
+        ("http://h:1/api/chat", "http://h:1"),
+        ("https://h/ollama", "https://h/ollama"),
+    ],
+)
+def test_base_urls(configured: str, used: str) -> None:
+    assert OllamaProvider.base_url(configured) == used
+
+
+STREAM = b"".join(FakeOllama().lines(Reply(text="<think>é</think>Où ? 🙂", reasoning="ô", calls=[Call("a", {"é": "🙂"})], pieces=2)))
+
+
+@given(st.sets(st.integers(0, len(STREAM)), max_size=40), st.booleans())
+def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
+    def parsed(pieces: list[bytes]) -> Any:
+        parser = OllamaParser(ask(), Where("Ollama"))
+        deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+        last = deltas[-1]
+        assert isinstance(last, ReplyDone)
+        return joined(deltas), last.reply.usage, [(call.name, call.arguments) for call in last.reply.tool_calls]
+
+    whole = parsed([STREAM])
+    assert whole[0] == ("Où ? 🙂", "ôé")
+    data = STREAM.replace(b"\n", b"\r\n") if crlf else STREAM
+    places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    assert parsed([data[start:end] for start, end in itertools.pairwise(places)]) == whole
