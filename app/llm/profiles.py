@@ -77,7 +77,7 @@ _FAMILIES = (
     _Family(r"hermes-?[234]", True, None, False, None, None),
     _Family(r"claude", True, True, True, 200_000, None),
 )
-_EMBEDDERS = re.compile(r"embed|(^|[-_/])(bge|gte|e5|minilm|arctic-embed|sentence)([-_.]|$)")
+_EMBEDDERS = re.compile(r"embed|(^|[-_/])(bge|gte|e5|minilm|sentence)([-_.:]|$)")
 
 
 def bare_name(model: str) -> str:

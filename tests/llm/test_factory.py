@@ -1,0 +1,41 @@
+"""A configuration becomes the right provider, and making it contacts nobody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import UsageError
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.llm.factory import create_http_provider, create_provider
+from app.llm.secrets import KeyVault
+from tests.support.clock import ManualClock
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("openai", "OpenAICompatibleProvider"), ("mistral", "MistralProvider"), ("ollama", "OllamaProvider"), ("local", "LocalProvider")],
+)
+def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None:
+    config = ProviderConfig(name="Mine", kind=ProviderKind(kind))
+    made = create_provider(config, KeyVault(environ={}), clock, tmp_path)
+    assert (type(made).__name__, made.name) == (name, "Mine")
+
+
+def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
+    with pytest.raises(UsageError):
+        create_http_provider(ProviderConfig(name="a", kind=ProviderKind.OPENAI, base_url="nonsense"), KeyVault(environ={}), clock)
+    with pytest.raises(UsageError):
+        create_http_provider(ProviderConfig(name="a", kind=ProviderKind.LOCAL), KeyVault(environ={}), clock)
+
+
+def test_heavy_libraries_are_imported_only_when_used() -> None:
+    code = (
+        "import sys, app.llm.factory, app.llm.openai_compatible, app.llm.mistral, app.llm.ollama, app.llm.detect, app.llm.embedders.remote;"
+        "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert run.stdout.split() == []

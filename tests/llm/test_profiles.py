@@ -1,0 +1,103 @@
+"""What is assumed of models nobody described."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.agent import AgentConfig, ToolDialect
+from app.domain.provider import ModelInfo, ProviderKind
+from app.llm.prices import price_of
+from app.llm.profiles import dialect_for, looks_like_embedder, merge_profile, profile
+
+
+@pytest.mark.parametrize(
+    ("model", "tools", "thinking", "dialect"),
+    [
+        ("gpt-4o-mini", True, False, ToolDialect.NATIVE),
+        ("openai/o3-mini", True, True, ToolDialect.NATIVE),
+        ("gpt-oss:20b", True, True, ToolDialect.NATIVE),
+        ("mistral-small-latest", True, True, ToolDialect.NATIVE),
+        ("open-mistral-nemo", True, False, ToolDialect.NATIVE),
+        ("qwen3:4b", True, True, ToolDialect.NATIVE),
+        ("Qwen/Qwen2.5-7B-Instruct", True, False, ToolDialect.NATIVE),
+        ("/models/Llama-3.2-3B-Instruct-Q4_K_M.gguf", True, False, ToolDialect.NATIVE),
+        ("gemma3:4b", False, False, ToolDialect.XML),
+        ("SmolLM2-135M-Instruct.Q4_1.gguf", False, False, ToolDialect.XML),
+        ("smollm3", True, True, ToolDialect.NATIVE),
+        ("deepseek-r1:8b", None, True, ToolDialect.XML),
+        ("solo-7b", None, None, ToolDialect.XML),
+        ("phi4-mini", True, False, ToolDialect.NATIVE),
+    ],
+)
+def test_families(model: str, tools: bool | None, thinking: bool | None, dialect: ToolDialect) -> None:
+    found = profile(ProviderKind.OPENAI, model)
+    assert (found.supports_tools, found.supports_thinking, found.dialect) == (tools, thinking, dialect)
+
+
+def agent(dialect: ToolDialect = ToolDialect.AUTO) -> AgentConfig:
+    return AgentConfig(name="a", provider="p", model="m", tool_dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    ("info", "dialect"),
+    [
+        ({"name": "anything", "supports_tools": True}, ToolDialect.NATIVE),
+        ({"name": "qwen3:4b", "supports_tools": False}, ToolDialect.XML),
+        ({"name": "qwen3:4b"}, ToolDialect.NATIVE),
+        ({"name": "anything"}, ToolDialect.XML),
+        ({"name": "smollm2", "starter": True}, ToolDialect.GUIDED),
+    ],
+)
+def test_dialects(info: dict[str, object], dialect: ToolDialect) -> None:
+    model = ModelInfo(provider="p", **info)
+    assert dialect_for(agent(), model) is dialect
+    assert dialect_for(agent(ToolDialect.XML), model) is ToolDialect.XML
+
+
+def test_what_is_known_comes_before_what_is_assumed() -> None:
+    told = ModelInfo(provider="p", name="gpt-4o", context_window=5, supports_tools=False, price_input=9.0, source="user")
+    merged = merge_profile(ProviderKind.OPENAI, told)
+    assert (merged.context_window, merged.supports_tools, merged.price_input, merged.source) == (5, False, 9.0, "user")
+    assert (merged.price_output, merged.max_output_tokens, merged.supports_vision) == (10.0, 16_384, True)
+    unknown = ModelInfo(provider="p", name="solo-7b")
+    assert merge_profile(ProviderKind.OPENAI, unknown) == unknown
+    assert merge_profile(ProviderKind.OPENAI, ModelInfo(provider="p", name="gpt-4o")).source == "profile"
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "prices"),
+    [
+        (ProviderKind.MISTRAL, "mistral-large-latest", (0.5, 1.5)),
+        (ProviderKind.MISTRAL, "mistral-medium-2508", (0.4, 2.0)),
+        (ProviderKind.OPENAI, "gpt-4o-mini-2024-07-18", (0.15, 0.6)),
+        (ProviderKind.OPENAI, "gpt-4o-mini-audio-preview", None),
+        (ProviderKind.OPENAI, "mistral-large-latest", None),
+        (ProviderKind.LOCAL, "gpt-4o", None),
+    ],
+)
+def test_prices(kind: ProviderKind, model: str, prices: tuple[float, float] | None) -> None:
+    found = price_of(kind, model)
+    assert (None if found is None else (found.input, found.output)) == prices
+    assert found is None or found.checked >= "2025-07-04"
+
+
+def test_local_models_are_free() -> None:
+    assert profile(ProviderKind.OLLAMA, "anything").prices == (0.0, 0.0, "")
+
+
+@pytest.mark.parametrize(
+    ("model", "embedder"),
+    [
+        ("nomic-embed-text:latest", True),
+        ("mistral-embed", True),
+        ("BAAI/bge-m3", True),
+        ("intfloat/multilingual-e5-small", True),
+        ("all-minilm:l6", True),
+        ("gte-qwen2", True),
+        ("qwen3:4b", False),
+        ("llama3.1", False),
+        ("phi3.5", False),
+    ],
+)
+def test_embedders_by_name(model: str, embedder: bool) -> None:
+    assert looks_like_embedder(model) is embedder

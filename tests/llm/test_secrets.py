@@ -1,0 +1,159 @@
+"""Keys: the keyring when it encrypts, this session when not, nowhere else."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
+
+from app.domain.errors import ProviderError
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.llm.secrets import KeyVault, redact, remember
+
+KEY = "sk-vault-0123456789"
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring that encrypts, as far as anyone can tell."""
+
+    priority = 5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+        self.asked = 0
+        self.threads: set[int] = set()
+        self.locked = False
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.asked += 1
+        self.threads.add(threading.get_ident())
+        if self.locked:
+            raise KeyringLocked
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        if self.locked:
+            raise KeyringLocked(f"cannot keep {password}")
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.kept.pop((service, username), None) is None:
+            raise PasswordDeleteError
+
+
+def config(**fields: Any) -> ProviderConfig:
+    return ProviderConfig(**{"name": "Mistral", "kind": ProviderKind.MISTRAL, **fields})
+
+
+def test_the_keyring_keeps_a_key_for_the_next_session() -> None:
+    keyring = MemoryKeyring()
+    vault = KeyVault(backend=keyring, environ={})
+    assert vault.persistent
+    assert vault.set("Mistral", f"  {KEY}\n")
+    assert keyring.kept == {("Atelier", "Mistral"): KEY}
+    later = KeyVault(backend=keyring, environ={})
+    assert later.get("Mistral") == KEY
+    assert later.resolve(config()) == KEY
+    later.delete("Mistral")
+    assert (later.get("Mistral"), keyring.kept) == (None, {})
+    later.delete("Mistral")
+
+
+def test_without_a_keyring_a_key_lives_for_the_session() -> None:
+    """The tests' own environment has none."""
+    vault = KeyVault(environ={})
+    assert not vault.persistent
+    assert vault.set("Mistral", KEY) is False
+    assert vault.get("Mistral") == KEY
+    vault.forget_cached("Mistral")
+    assert vault.get("Mistral") == KEY
+    assert KeyVault(environ={}).get("Mistral") is None
+    vault.delete("Mistral")
+    assert vault.get("Mistral") is None
+
+
+@pytest.mark.parametrize("module", ["keyring.backends.fail", "keyring.backends.null", "keyrings.alt.file"])
+def test_keyrings_that_do_not_encrypt_are_not_used(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = type("Plain", (MemoryKeyring,), {"__module__": module})()
+    monkeypatch.setattr("keyring.get_keyring", lambda: plain)
+    assert not KeyVault(environ={}).persistent
+
+
+def test_the_first_good_keyring_of_a_chain_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = MemoryKeyring()
+    plain = type("Plain", (MemoryKeyring,), {"__module__": "keyrings.alt.file"})()
+    chain = type("Chain", (), {"backends": [plain, good]})()
+    monkeypatch.setattr("keyring.get_keyring", lambda: chain)
+    vault = KeyVault(environ={})
+    assert vault.set("a", KEY)
+    assert good.kept
+
+
+def test_a_locked_keyring_is_given_up_without_telling_the_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    keyring = MemoryKeyring()
+    keyring.locked = True
+    vault = KeyVault(backend=keyring, environ={})
+    assert vault.set("Mistral", KEY) is False
+    assert not vault.persistent
+    assert vault.get("Mistral") == KEY
+    assert "session only" in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_answers_are_remembered_until_told_to_forget() -> None:
+    keyring = MemoryKeyring()
+    vault = KeyVault(backend=keyring, environ={})
+    assert [vault.get("x"), vault.get("x"), keyring.asked] == [None, None, 1]
+    keyring.kept["Atelier", "x"] = KEY
+    assert vault.get("x") is None
+    vault.forget_cached("x")
+    assert vault.get("x") == KEY
+
+
+async def test_coroutines_ask_the_keyring_in_a_thread() -> None:
+    keyring = MemoryKeyring()
+    keyring.kept["Atelier", "Mistral"] = KEY
+    vault = KeyVault(backend=keyring, environ={})
+    assert await vault.key_for(config()) == KEY
+    assert keyring.threads == keyring.threads - {threading.get_ident()} != set()
+    assert await vault.key_for(config()) == KEY
+    assert keyring.asked == 1
+
+
+def test_a_variable_is_read_at_use() -> None:
+    environ: dict[str, str] = {}
+    vault = KeyVault(environ=environ)
+    vault.set("Mistral", KEY)
+    with pytest.raises(ProviderError, match="MISTRAL_KEY") as caught:
+        vault.resolve(config(api_key_env="MISTRAL_KEY"))
+    assert caught.value.code == "auth"
+    environ["MISTRAL_KEY"] = " sk-from-environment \n"
+    assert vault.resolve(config(api_key_env="MISTRAL_KEY")) == "sk-from-environment"
+    assert redact("x sk-from-environment y") == "x [redacted] y"
+
+
+@pytest.mark.parametrize("key", ["", "  ", "two words", "clé-secrète", "line\nbreak-secret", "x" * 9000])
+def test_what_cannot_be_a_key(key: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        KeyVault(environ={}).set("Mistral", key)
+    assert caught.value.code == "auth"
+    assert not key.strip() or key not in str(caught.value)
+
+
+def test_redaction() -> None:
+    remember("sk-with/slash+plus")
+    remember("short")
+    text = redact("a sk-with/slash+plus b sk-with%2Fslash%2Bplus c short")
+    assert text == "a [redacted] b [redacted] c short"
+
+
+def test_a_vault_does_not_show_its_keys() -> None:
+    vault = KeyVault(environ={})
+    vault.set("Mistral", KEY)
+    assert KEY not in repr(vault)

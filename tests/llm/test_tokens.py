@@ -1,0 +1,53 @@
+"""Estimates, their calibration, and money."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.chat import ChatMessage, ImagePart, Role, Usage
+from app.domain.provider import ModelInfo
+from app.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request
+from tests.llm.streams import ADD, ask, called
+
+
+def test_estimates_count_bytes() -> None:
+    assert [estimate(text) for text in ("", "a", "abc", "abcd", "é" * 8, "\ud800")] == [0, 1, 1, 2, 5, 1]
+
+
+def test_a_request_counts_messages_calls_images_and_tools() -> None:
+    plain = estimate_request(ask("x" * 32))
+    assert plain == 10 + 4
+    assert estimate_request(ask("x" * 32, called("1", expression="1+1"))) > plain + 4
+    image = ChatMessage(role=Role.USER, content="x" * 32, images=(ImagePart(media_type="image/png", data="a" * 9999),))
+    assert estimate_request(ask(image)) == plain + IMAGE_TOKENS
+    assert estimate_request(ask("x" * 32, tools=(ADD,))) > plain + 20
+
+
+def test_calibration_follows_the_server() -> None:
+    calibration = Calibration()
+    assert (calibration.factor, calibration.apply(10)) == (1.0, 10)
+    calibration.observe(100, 80)
+    assert calibration.factor == pytest.approx(0.8)
+    calibration.observe(100, 100)
+    assert calibration.factor == pytest.approx(0.86)
+    for _ in range(40):
+        calibration.observe(100, 120)
+    assert calibration.factor == pytest.approx(1.2, abs=0.001)
+    assert calibration.apply(100) == 120
+
+
+def test_calibration_ignores_nonsense_and_stays_in_bounds() -> None:
+    calibration = Calibration()
+    calibration.observe(0, 5)
+    calibration.observe(5, 0)
+    assert calibration.factor == 1.0
+    calibration.observe(1, 1000)
+    assert calibration.factor == 4.0
+    assert Calibration(0.01).factor == 0.25
+
+
+def test_cost() -> None:
+    usage = Usage(tokens_input=1_000_000, tokens_output=500_000)
+    assert cost(usage, ModelInfo(provider="p", name="m", price_input=0.5, price_output=1.5)) == pytest.approx(1.25)
+    assert cost(usage, ModelInfo(provider="p", name="m")) == 0.0
+    assert cost(usage.model_copy(update={"cost": 0.3}), ModelInfo(provider="p", name="m", price_input=9.0)) == 0.3
