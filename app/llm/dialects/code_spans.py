@@ -37,7 +37,7 @@ class CodeSpans:
             self._end_run()
             if first == "\n":
                 self._end_line()
-            elif not token.isspace():
+            elif token.strip(" \t\r"):
                 self._line_blank = self._closing = False
 
     @property

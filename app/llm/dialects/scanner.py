@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
 from app.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, CALLS
 from app.llm.dialects.code_spans import CodeSpans
@@ -24,12 +25,15 @@ _CLOSE = re.compile(r"</tool_call\s{0,8}>")
 _CLOSE_BEGUN = re.compile(r"</tool_call\s{0,8}")
 _OPEN_WORD, _CLOSE_WORD = "<tool_call", "</tool_call"
 _BLANKS_BEFORE_OBJECT = 64
+_DOUBTFUL_CHARACTERS = 2_000
+"""How much of what follows an opening tag is held back when it does not look like arguments: it may be a faulty call, or prose."""
 
 _begun = "(?:".join(_OPEN_WORD[1:]) + ")?" * (len(_OPEN_WORD) - 2)
 _CANDIDATE = re.compile(rf"<(?=tool_call|(?:{_begun})?\Z)")
 _IN_STRING = re.compile(r'\\.?|"', re.DOTALL)
 _IN_JSON = re.compile(r'["{}\[\]<]')
 _AFTER_JSON = re.compile("<")
+_NOT_BLANK = re.compile(r"\S")
 
 
 class Flaw(StrEnum):
@@ -54,16 +58,16 @@ class ScannedCall:
     flaw: Flaw = Flaw.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(NamedTuple):
+    """Text outside calls."""
+
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallPiece:
-    """A part of the argument text of call number ``index``; the first one, empty, says that the call began."""
+class CallPiece(NamedTuple):
+    """A part of the argument text of call number ``position``; the first one, empty, says that the call began."""
 
-    index: int
+    position: int
     name: str
     fragment: str
 
@@ -74,6 +78,17 @@ Piece = TextPiece | CallPiece
 class _Tag(Enum):
     NO = "no"
     MAYBE = "maybe"
+
+
+class _Begun(Enum):
+    """What is known of the call whose opening tag was read."""
+
+    BLANK = "blank"
+    """Nothing but blanks followed so far."""
+    SURE = "sure"
+    """An object or a fence followed: it is a call."""
+    DOUBTFUL = "doubtful"
+    """Something else followed: a faulty call if it is closed, prose about the tag if not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +130,8 @@ class CallScanner:
         self._out: list[Piece] = []
         self._said: list[str] = []
         self._open: ScannedCall | None = None
+        self._header = ""
+        self._begun = _Begun.BLANK
         self._dropped = False
         self._fragments: list[str] = []
         self._shown = 0
@@ -123,7 +140,11 @@ class CallScanner:
 
     def feed(self, piece: str) -> list[Piece]:
         """Take the next piece of the reply; returns what it settled."""
-        self._text = self._text[self._at :] + valid_unicode(piece)
+        piece = valid_unicode(piece)
+        if self._open is None and self._at == len(self._text) and "<" not in piece:  # most deltas of most replies
+            self._code.advance(piece)
+            return [TextPiece(piece)] if piece else []
+        self._text = self._text[self._at :] + piece
         self._at = 0
         return self._run(final=False)
 
@@ -158,7 +179,7 @@ class CallScanner:
             self._said = []
 
     def _show_arguments(self) -> None:
-        if self._open is not None and len(self._fragments) > self._shown:
+        if self._open is not None and self._begun is _Begun.SURE and len(self._fragments) > self._shown:
             self._out.append(CallPiece(len(self.calls) - 1, self._open.name, "".join(self._fragments[self._shown :])))
             self._shown = len(self._fragments)
 
@@ -182,21 +203,62 @@ class CallScanner:
         return True
 
     def _begin(self, tag: _OpenTag) -> None:
-        self._show_text()
-        self._at = tag.end
         self._open = ScannedCall(tag.name, flaw=Flaw.UNBALANCED if self._rescans else Flaw.NONE)
+        self._header, self._at = self._text[self._at : tag.end], tag.end
+        self._begun = _Begun.BLANK
         self._dropped = len(self.calls) > CALLS
-        if not self._dropped:
-            if len(self.calls) == CALLS:
-                self._open.flaw = Flaw.TOO_MANY
-            self.calls.append(self._open)
-            self._out.append(CallPiece(len(self.calls) - 1, tag.name, ""))
         self._fragments = []
         self._shown = self._size = self._depth = 0
         self._in_string = self._escaped = self._object_over = False
 
+    def _be_sure(self) -> None:
+        """What was begun is a call: it counts."""
+        if self._open is None or self._begun is _Begun.SURE:
+            return
+        self._begun = _Begun.SURE
+        if not self._dropped:
+            if len(self.calls) == CALLS:
+                self._open.flaw = Flaw.TOO_MANY
+            self.calls.append(self._open)
+            self._show_text()
+            self._out.append(CallPiece(len(self.calls) - 1, self._open.name, ""))
+
+    def _give_back(self) -> None:
+        """What was begun is no call: it is said as text."""
+        self._open = None
+        self._say(self._header + "".join(self._fragments))
+
+    def _step_blank(self) -> bool:
+        """Look at the first character after the opening tag; False when it has not come yet."""
+        found = _NOT_BLANK.search(self._text, self._at)
+        self._keep(found.start() if found else len(self._text))
+        if found is None:
+            return False
+        if found[0] in "{`":
+            self._be_sure()
+        else:
+            self._begun = _Begun.DOUBTFUL
+            self._object_over = True
+        return True
+
+    def _step_doubtful(self, final: bool) -> bool:
+        """Look for the closing tag that makes it a call; False when more input is needed."""
+        end = self._at + _DOUBTFUL_CHARACTERS - self._size
+        found = _AFTER_JSON.search(self._text, self._at, max(self._at, end))
+        if found is not None:
+            return self._step_tag(found.start(), final)
+        self._keep(min(len(self._text), max(self._at, end)))
+        if self._size < _DOUBTFUL_CHARACTERS:
+            return False
+        self._give_back()
+        return True
+
     def _step_call(self, final: bool) -> bool:
         """Collect arguments up to the next thing that matters; False when more input is needed."""
+        if self._begun is _Begun.BLANK:
+            return self._step_blank()
+        if self._begun is _Begun.DOUBTFUL:
+            return self._step_doubtful(final)
         text, start = self._text, self._at
         if self._in_string:
             return self._step_string()
@@ -239,6 +301,7 @@ class CallScanner:
         """A ``<`` among the arguments, outside a string: the end of the call, the start of another, or just a character."""
         self._keep(at)
         if close := _CLOSE.match(self._text, at):
+            self._be_sure()
             self._at = close.end()
             self._end(Flaw.NONE)
             return True
@@ -248,11 +311,12 @@ class CallScanner:
         tag = _open_tag(self._text, at, final) if _OPEN_WORD.startswith(rest[: len(_OPEN_WORD)]) else _Tag.NO
         if tag is _Tag.MAYBE:
             return False
-        if isinstance(tag, _OpenTag):
-            self._end(Flaw.NESTED)
-            self._begin(tag)
-        else:
+        if not isinstance(tag, _OpenTag):
             self._keep(at + 1)
+        elif self._begun is _Begun.SURE:
+            self._end(Flaw.NESTED)
+        else:
+            self._give_back()
         return True
 
     def _keep(self, end: int) -> None:
@@ -277,6 +341,9 @@ class CallScanner:
 
     def _end_open_call(self, cut: bool) -> None:
         """The text ended inside a call. If a missing quote hid the closing tag, the first one counts and what follows is text again."""
+        if self._begun is not _Begun.SURE:
+            self._give_back()
+            return
         raw = "".join(self._fragments)
         may_be_hidden = self._in_string and not cut and not self._dropped and self._size <= CALL_CHARACTERS and self._rescans < CALLS
         hidden = _CLOSE.search(raw) if may_be_hidden else None

@@ -63,7 +63,7 @@ class XmlModel:
                 if reader is None:
                     yield delta
                 elif isinstance(delta, TextDelta):
-                    for shown in reader.feed(delta.content):
+                    for shown in reader.feed(delta):
                         yield shown
                 elif isinstance(delta, ReplyDone):
                     for shown in reader.finish(delta.reply):
@@ -82,13 +82,17 @@ class _ReplyReader:
         self._received: list[str] = []
         self._text: list[str] = []
 
-    def feed(self, text: str) -> list[ChatDelta]:
-        self._received.append(text)
-        return self._deltas(self._scanner.feed(text))
+    def feed(self, delta: TextDelta) -> list[ChatDelta]:
+        self._received.append(delta.content)
+        pieces = self._scanner.feed(delta.content)
+        if len(pieces) == 1 and isinstance(pieces[0], TextPiece) and pieces[0].text == delta.content:
+            self._text.append(delta.content)
+            return [delta]
+        return self._deltas(pieces)
 
     def finish(self, reply: ChatReply) -> list[ChatDelta]:
         """The last deltas. A model that did not stream its text gives it all here."""
-        shown = self.feed(reply.content) if not self._received and reply.content else []
+        shown = self.feed(TextDelta(content=reply.content)) if not self._received and reply.content else []
         return shown + self._deltas(self._scanner.finish(cut=reply.finish_reason is FinishReason.LENGTH))
 
     async def reply(self, reply: ChatReply) -> ChatReply:
@@ -117,7 +121,7 @@ class _ReplyReader:
         if isinstance(piece, TextPiece):
             self._text.append(piece.text)
             return TextDelta(content=piece.text)
-        return ToolCallDelta(index=piece.index, id=self._ids.at(piece.index), name=piece.name, arguments=piece.fragment)
+        return ToolCallDelta(index=piece.position, id=self._ids.at(piece.position), name=piece.name, arguments=piece.fragment)
 
 
 async def _call(scanned: ScannedCall, identifier: str, *, cut: bool) -> ToolCall:

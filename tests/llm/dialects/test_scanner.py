@@ -59,7 +59,7 @@ CASES: dict[str, tuple[str, str, Found]] = {
     "inline code": (f"Write `{tag('A', '{}')}` to call.", f"Write `{tag('A', '{}')}` to call.", []),
     "inline code with a long delimiter": (f"```{tag('A', '{}')}``` x", f"```{tag('A', '{}')}``` x", []),
     "a stray backtick hides nothing on the next line": (f"it`s\n{tag('A', '{}')}", "it`s\n", [("A", "{}", Flaw.NONE)]),
-    "unclosed": (f"x {tag('A', '{1')[:-12]}", "x ", [("A", "{1", Flaw.UNCLOSED)]),
+    "unclosed": ("x " + tag("A", "{1")[:-12], "x ", [("A", "{1", Flaw.UNCLOSED)]),
     "nested": (
         '<tool_call name="A">{"a": ' + tag("B", "{}"),
         "",
@@ -73,6 +73,20 @@ CASES: dict[str, tuple[str, str, Found]] = {
     "no arguments": (tag("A", ""), "", [("A", "", Flaw.NONE)]),
     "arguments in a fence": (tag("A", '\n```json\n{"a": 1}\n```\n'), "", [("A", '\n```json\n{"a": 1}\n```\n', Flaw.NONE)]),
     "no name in the tag": ('<tool_call>\n{"name": "A"}\n</tool_call>', "", [("", '\n{"name": "A"}\n', Flaw.NONE)]),
+    "the named tag spoken of": ('a <tool_call name="A"> tag, {"x": 1}', 'a <tool_call name="A"> tag, {"x": 1}', []),
+    "the named tag spoken of before a call": (
+        'a <tool_call name="A"> tag ' + tag("B", "{}"),
+        'a <tool_call name="A"> tag ',
+        [("B", "{}", Flaw.NONE)],
+    ),
+    "the named tag spoken of before an example": (
+        'a <tool_call name="A"> tag: `' + tag("B", "{}") + "`",
+        'a <tool_call name="A"> tag: `' + tag("B", "{}") + "`",
+        [],
+    ),
+    "words as arguments": (tag("A", ' x < 2 "</tool'), "", [("A", ' x < 2 "</tool', Flaw.NONE)]),
+    "many words after the named tag": (tag("A", "w" * 2000), tag("A", "w" * 2000), []),
+    "unclosed and empty": ('<tool_call name="A"> \n', '<tool_call name="A"> \n', []),
     "the tag spoken of": ("the <tool_call> tag and <tool_call>s", "the <tool_call> tag and <tool_call>s", []),
     "single quotes and more attributes": ("<tool_call id='7' name='A' >{}</tool_call >", "", [("A", "{}", Flaw.NONE)]),
     "attributes without a name": ('<tool_call id="7">{}</tool_call>', '<tool_call id="7">{}</tool_call>', []),
@@ -105,8 +119,8 @@ def test_only_a_possible_tag_is_held_back() -> None:
     assert scanner.feed("t") == []
     assert scanner.feed("able>") == [TextPiece("<table>")]
     assert scanner.feed('<tool_call  name="A') == []
-    assert scanner.feed('">') == [CallPiece(0, "A", "")]
-    assert scanner.feed('{"a": "</tool_') == [CallPiece(0, "A", '{"a": "</tool_')]
+    assert scanner.feed('">') == []
+    assert scanner.feed('{"a": "</tool_') == [CallPiece(0, "A", ""), CallPiece(0, "A", '{"a": "</tool_')]
     assert scanner.feed('"}</tool') == [CallPiece(0, "A", '"}')]
     assert scanner.feed("_call>.") == [TextPiece(".")]
 
@@ -169,8 +183,8 @@ def merged(pieces: list[Piece]) -> list[Piece]:
         last = out[-1] if out else None
         if isinstance(piece, TextPiece) and isinstance(last, TextPiece):
             out[-1] = TextPiece(last.text + piece.text)
-        elif isinstance(piece, CallPiece) and isinstance(last, CallPiece) and piece.index == last.index:
-            out[-1] = CallPiece(piece.index, piece.name, last.fragment + piece.fragment)
+        elif isinstance(piece, CallPiece) and isinstance(last, CallPiece) and piece.position == last.position:
+            out[-1] = CallPiece(piece.position, piece.name, last.fragment + piece.fragment)
         else:
             out.append(piece)
     return out
