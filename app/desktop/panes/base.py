@@ -13,7 +13,6 @@ from app.desktop.panes.jobs import Jobs
 from app.desktop.theme import theme
 from app.desktop.widgets import EmptyState, IconButton, Toast, ToastHost, Translated, label
 from app.domain.stream import StreamEvent
-from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
@@ -30,13 +29,6 @@ def toast(widget: QWidget, text: str, action: str = "", on_action: Callable[[], 
         host = ToastHost(window)
         window.toasts = host  # type: ignore[attr-defined]
     return host.show(text, action, on_action)
-
-
-def deleted_toast(widget: QWidget, text: str, undo: Callable[[], object], commit: Callable[[], object]) -> Toast:
-    """Say "deleted" and offer Undo: ``commit`` really deletes, once the message leaves without Undo having been pressed."""
-    message = toast(widget, text, _("Undo"), undo)
-    message.expired = commit
-    return message
 
 
 def centred(empty: EmptyState) -> EmptyState:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, centred, deleted_toast
+from app.desktop.panes.base import Pane, centred, toast
 from app.desktop.panes.jobs import error_text
 from app.desktop.panes.memory_dialog import MemoryDialog
 from app.desktop.panes.memory_list import TYPE_WORDS, MemoryListView, MemoryRow
@@ -39,7 +39,6 @@ class MemoryPane(Pane):
         super().__init__(bridge, parent)
         self.setObjectName("memory-pane")
         self._complete = True
-        self._deleting: dict[str, Memory] = {}
         self._add = self.add_tool("plus", self.add)
         self.search = QLineEdit(self)
         self.search.setObjectName("memory-search")
@@ -112,14 +111,14 @@ class MemoryPane(Pane):
         if not workflow_id:
             rows: list[MemoryRow] = []
         elif query:
-            found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, threshold=0.0, **filters))
+            found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, **filters))
             rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters)
         self._complete = bool(query) or len(rows) < PAGE
         if not query and workflow_id:
             await self._load_tags(workflow_id)
-        self.list.memories.set_rows([row for row in rows if row.memory.id not in self._deleting])
+        self.list.memories.set_rows(rows)
         self.found.setVisible(bool(query))
         self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
         self._show()
@@ -134,9 +133,9 @@ class MemoryPane(Pane):
             self.jobs.start(self._more(), "load")
 
     async def _more(self) -> None:
-        rows = await self._page(self.list.memories.rowCount() + len(self._deleting), self._filters())
+        rows = await self._page(self.list.memories.rowCount(), self._filters())
         self._complete = len(rows) < PAGE
-        self.list.memories.append([row for row in rows if row.memory.id not in self._deleting])
+        self.list.memories.append(rows)
 
     async def _load_tags(self, workflow_id: str) -> None:
         """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
@@ -213,29 +212,18 @@ class MemoryPane(Pane):
         dialog.open()
 
     def delete(self, memory_id: str) -> None:
-        """Take it off the list; it is really deleted when the offer to undo has passed."""
-        row = self._row(memory_id)
-        if row is None:
-            return
-        self._deleting[memory_id] = row.memory
+        """Forget a memory and offer to undo it."""
+        self.jobs.start(self._delete(memory_id))
+
+    async def _delete(self, memory_id: str) -> None:
+        await self.bridge.call(lambda a: a.memories.delete(memory_id))
         self.list.memories.remove(memory_id)
         self._show()
-        deleted_toast(self, _("Memory deleted"), lambda: self._undelete(memory_id), lambda: self._delete_now(memory_id))
+        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.start(self._undelete(memory_id)))
 
-    def _undelete(self, memory_id: str) -> None:
-        self._deleting.pop(memory_id, None)
-        self.reload()
-
-    def _delete_now(self, memory_id: str) -> None:
-        async def job() -> None:
-            try:
-                await self.bridge.call(lambda a: a.memories.delete(memory_id))
-            finally:
-                self._deleting.pop(memory_id, None)
-                self.reload()
-
-        if memory_id in self._deleting:
-            self.jobs.start(job())
+    async def _undelete(self, memory_id: str) -> None:
+        await self.bridge.call(lambda a: a.memories.undo_delete(memory_id))
+        await self._load(self.workflow_id)
 
     def _menu(self, at: QPoint) -> None:
         index = self.list.indexAt(at)

@@ -22,10 +22,7 @@ SIDE = 210
 
 
 class SettingsWindow(Translated, QWidget):
-    """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away.
-
-    ``actions`` fills the shortcuts page: any object whose ``all_actions()`` gives objects with ``title`` and ``shortcut``.
-    """
+    """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
 
     closed = Signal()
 
