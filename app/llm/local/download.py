@@ -22,13 +22,14 @@ from app.llm.local.catalogue import CATALOGUE, CatalogueEntry
 from app.llm.local.models import ModelStore, sha256_of
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     import httpx
 
 SPARE_BYTES = 256 * 1024 * 1024
 """Room that must stay free on the disk after a download."""
 ANNOUNCE_S = 0.25
 """Progress is announced at most this often."""
-_CHUNK = 256 * 1024
 _TIMEOUT_S = 60.0
 """Silence after which the connection counts as lost."""
 _HTTP_OK, _HTTP_PARTIAL, _HTTP_RANGE = 200, 206, 416
@@ -106,6 +107,8 @@ class Downloads:
         if id in self._tasks or (current is not None and current.status is DownloadStatus.DONE):
             return current or self._set(entry, DownloadStatus.WAITING)
         received = await asyncio.to_thread(self._prepare, entry)
+        if id in self._tasks:  # somebody else began it meanwhile
+            return self._states[id]
         state = self._set(entry, DownloadStatus.RUNNING, received)
         task = asyncio.create_task(self._run(entry), name=f"download-{id}")
         self._tasks[id] = task
@@ -213,12 +216,12 @@ class Downloads:
     async def _receive(self, entry: CatalogueEntry, response: httpx.Response, part: Path, received: int) -> None:
         began, first = self._clock.monotonic(), received
         announced = began
-        file = await asyncio.to_thread(part.open, "r+b" if received else "wb")
+        file = await asyncio.to_thread(part.open, "r+b" if received else "wb", 0)
         try:
             file.seek(received)
             file.truncate()
-            async for chunk in response.aiter_bytes(_CHUNK):
-                await asyncio.to_thread(file.write, chunk)
+            async for chunk in response.aiter_bytes():
+                await _written(file, chunk)
                 received += len(chunk)
                 if received > entry.size_bytes:
                     raise ProviderError(N_("The server sent another file than the catalogue names."), code="model_damaged")
@@ -316,6 +319,16 @@ class Downloads:
 
     def _part(self, entry: CatalogueEntry) -> Path:
         return self._folder / f"{entry.file}.part"
+
+
+async def _written(file: FileIO, chunk: bytes) -> None:
+    """Write in a thread; when cancelled, only after the thread is done with the file, which is then closed."""
+    write = asyncio.ensure_future(asyncio.to_thread(file.write, chunk))
+    try:
+        await asyncio.shield(write)
+    except asyncio.CancelledError:
+        await asyncio.wait([write])
+        raise
 
 
 def _size(path: Path) -> int:

@@ -19,6 +19,7 @@ READY_TIMEOUT_S = 180.0
 """A model of several gigabytes on a slow disk needs minutes; the starter is ready in half a second."""
 STOP_TIMEOUT_S = 5.0
 _LOG_LINES = 40
+_DRAIN_S = 0.5
 _SERVER_MODULE = "app.llm.local.server_process"
 
 
@@ -111,8 +112,8 @@ class ServerProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+        await asyncio.wait([self._drain], timeout=_DRAIN_S)  # the log's last lines say why it died
         self._drain.cancel()
-        await asyncio.gather(self._drain, return_exceptions=True)
 
     async def _configure(self) -> None:
         assert self._process.stdin is not None

@@ -1,0 +1,286 @@
+"""Downloads against a server on loopback that can stop, refuse and lie."""
+
+import asyncio
+import hashlib
+from collections import namedtuple
+
+import pytest
+
+from app.domain.errors import NotFoundError, ProviderError
+from app.llm.local.catalogue import CatalogueEntry
+from app.llm.local.download import Downloads, DownloadStatus
+from tests.llm.local.conftest import gguf_bytes
+from tests.support.clock import ManualClock
+
+DATA = gguf_bytes(weights=300_000)
+Seen = namedtuple("Seen", "path range")
+
+
+class FileServer:
+    """Serves DATA with ranges. ``stop_after`` bytes it waits for ``go``; ``cut_after`` bytes it hangs up; ``status`` refuses."""
+
+    def __init__(self) -> None:
+        self.data = DATA
+        self.seen: list[Seen] = []
+        self.stop_after: int | None = None
+        self.cut_after: int | None = None
+        self.status = 0
+        self.ranges = True
+        self.go = asyncio.Event()
+        self.stopped = asyncio.Event()
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        path = head.split()[1]
+        wanted = next((line.split("=")[1] for line in head.splitlines() if line.lower().startswith("range:")), "")
+        self.seen.append(Seen(path, wanted))
+        try:
+            await self._answer(writer, path, int(wanted.rstrip("-") or 0) if self.ranges else 0)
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+
+    async def _answer(self, writer: asyncio.StreamWriter, path: str, start: int) -> None:
+        if path == "/moved":
+            writer.write(b"HTTP/1.1 302 Found\r\nlocation: /file.gguf\r\ncontent-length: 0\r\n\r\n")
+            return await writer.drain()
+        if self.status:
+            writer.write(f"HTTP/1.1 {self.status} No\r\ncontent-length: 0\r\n\r\n".encode())
+            return await writer.drain()
+        body = self.data[start:]
+        line = "206 Partial" if start else "200 OK"
+        extra = f"content-range: bytes {start}-{len(self.data) - 1}/{len(self.data)}\r\n" if start else ""
+        writer.write(f"HTTP/1.1 {line}\r\ncontent-length: {len(body)}\r\n{extra}\r\n".encode())
+        for limit in (self.stop_after, self.cut_after):
+            if limit is not None:
+                writer.write(body[:limit])
+                await writer.drain()
+                body = body[limit:]
+                if limit is self.cut_after:
+                    return None
+                self.stopped.set()
+                await self.go.wait()
+        writer.write(body)
+        return await writer.drain()
+
+
+@pytest.fixture
+async def files():
+    served = FileServer()
+    server = await asyncio.start_server(served.handle, "127.0.0.1", 0)
+    served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield served
+    served.go.set()
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.fixture
+def entry(files):
+    return CatalogueEntry(
+        id="tiny",
+        label="Tiny",
+        file="tiny.gguf",
+        url=f"{files.url}/file.gguf",
+        size_bytes=len(DATA),
+        sha256=hashlib.sha256(DATA).hexdigest(),
+        licence="Apache-2.0",
+        licence_url="https://example.org",
+        ram_gb=1,
+        tools=True,
+        summary_en="",
+        summary_fr="",
+    )
+
+
+@pytest.fixture
+async def downloads(store, entry):
+    made = Downloads(store, ManualClock(), lambda id: made.changes.append(id), entries=[entry])
+    made.changes = []
+    yield made
+    await made.aclose()
+
+
+async def finished(downloads, status=DownloadStatus.DONE):
+    state = await downloads.wait("tiny")
+    assert state.status is status
+    return state
+
+
+async def stopped_in_the_middle(files, downloads, after=100_000):
+    """Begin a download that the server holds after some bytes, which have arrived on disk."""
+    files.stop_after = after
+    await downloads.start("tiny")
+    await files.stopped.wait()
+    part = downloads._folder / "tiny.gguf.part"
+    while not part.exists() or part.stat().st_size < 1:
+        await asyncio.sleep(0)
+    return part
+
+
+async def test_a_whole_download_is_verified_recorded_and_found(files, downloads, store):
+    state = await downloads.start("tiny")
+    assert state.status is DownloadStatus.RUNNING
+    state = await finished(downloads)
+    assert state.received_bytes == len(DATA)
+    model = store.get("tiny")
+    assert model.path.read_bytes() == DATA
+    assert model.sha256 == hashlib.sha256(DATA).hexdigest()
+    assert store.check(model)
+    assert not (store.models_dir / "tiny.gguf.part").exists()
+    assert set(downloads.changes) == {"tiny"}
+
+
+async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files, downloads, store):
+    part = await stopped_in_the_middle(files, downloads)
+    await downloads.pause("tiny")
+    kept = part.stat().st_size
+    assert 0 < kept <= 100_000
+    assert downloads.states()[0].status is DownloadStatus.PAUSED
+    assert downloads.states()[0].received_bytes == kept
+    files.stop_after = None
+    await downloads.start("tiny")
+    await finished(downloads)
+    assert files.seen[-1].range == f"{kept}-"
+    assert store.get("tiny").path.read_bytes() == DATA
+
+
+async def test_another_program_start_goes_on_from_the_part_file(files, downloads, store, entry):
+    part = await stopped_in_the_middle(files, downloads)
+    await downloads.aclose()
+    kept = part.stat().st_size
+    files.stop_after = None
+    again = Downloads(store, ManualClock(), lambda _id: None, entries=[entry])
+    assert again.states()[0].status is DownloadStatus.PAUSED
+    assert again.states()[0].received_bytes == kept
+    await again.start("tiny")
+    await finished(again)
+
+
+async def test_cancel_throws_away_what_arrived(files, downloads):
+    part = await stopped_in_the_middle(files, downloads)
+    await downloads.cancel("tiny")
+    assert not part.exists()
+    assert downloads.states() == []
+
+
+async def test_a_server_without_ranges_is_read_from_the_beginning(files, downloads, store):
+    (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
+    files.ranges = False
+    await downloads.start("tiny")
+    await finished(downloads)
+    assert files.seen[0].range == "1000-"
+    assert store.get("tiny").path.read_bytes() == DATA
+
+
+async def test_a_broken_connection_fails_and_can_go_on(files, downloads):
+    files.cut_after = 50_000
+    await downloads.start("tiny")
+    state = await finished(downloads, DownloadStatus.FAILED)
+    assert state.error_code in ("connection", "truncated")
+    assert state.received_bytes == 50_000
+    files.cut_after = None
+    await downloads.start("tiny")
+    await finished(downloads)
+
+
+async def test_a_damaged_file_is_thrown_away(files, downloads, store):
+    files.data = bytes([*DATA[:-1], DATA[-1] ^ 1])
+    await downloads.start("tiny")
+    state = await finished(downloads, DownloadStatus.FAILED)
+    assert state.error_code == "model_damaged"
+    assert "SHA-256" in state.error_template
+    assert list(store.models_dir.iterdir()) == []
+
+
+async def test_a_longer_file_is_refused(files, downloads):
+    files.data = DATA + b"more"
+    await downloads.start("tiny")
+    assert (await finished(downloads, DownloadStatus.FAILED)).error_code == "model_damaged"
+
+
+@pytest.mark.parametrize("status", [404, 403, 503])
+async def test_a_refusal_says_its_status(files, downloads, status):
+    files.status = status
+    await downloads.start("tiny")
+    state = await finished(downloads, DownloadStatus.FAILED)
+    assert state.error_code == "refused"
+    assert "{status}" in state.error_template
+
+
+async def test_a_part_the_server_has_no_rest_for_is_thrown_away(files, downloads, store):
+    (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
+    files.status = 416
+    await downloads.start("tiny")
+    await finished(downloads, DownloadStatus.FAILED)
+    assert not (store.models_dir / "tiny.gguf.part").exists()
+
+
+async def test_a_whole_part_needs_no_server(files, downloads, store):
+    (store.models_dir / "tiny.gguf.part").write_bytes(DATA)
+    await downloads.start("tiny")
+    await finished(downloads)
+    assert files.seen == []
+
+
+async def test_redirects_are_followed(files, store, entry):
+    moved = entry.model_copy(update={"url": f"{files.url}/moved"})
+    downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[moved])
+    await downloads.start("tiny")
+    await finished(downloads)
+    assert [seen.path for seen in files.seen] == ["/moved", "/file.gguf"]
+
+
+async def test_a_full_disk_is_noticed_before_anything_is_asked(files, store, entry):
+    downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[entry], free_bytes=lambda _folder: 1_000_000)
+    with pytest.raises(ProviderError) as caught:
+        await downloads.start("tiny")
+    assert caught.value.code == "disk_full"
+    assert files.seen == []
+
+
+async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, entry):
+    from app.llm.local.models import ModelStore
+
+    (tmp_path / "file").write_text("")
+    downloads = Downloads(ModelStore(tmp_path / "file" / "models"), ManualClock(), lambda _id: None, entries=[entry])
+    with pytest.raises(ProviderError) as caught:
+        await downloads.start("tiny")
+    assert caught.value.code == "unwritable"
+
+
+async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(files, downloads):
+    await asyncio.gather(downloads.start("tiny"), downloads.start("tiny"))
+    await finished(downloads)
+    assert (await downloads.start("tiny")).status is DownloadStatus.DONE
+    await downloads.cancel("tiny")
+    assert downloads.states()[0].status is DownloadStatus.DONE
+    assert len(files.seen) == 1
+
+
+async def test_deleting_removes_the_file_and_what_was_known_of_it(files, downloads, store):
+    await downloads.start("tiny")
+    await finished(downloads)
+    await downloads.delete("tiny")
+    assert store.list() == []
+    assert downloads.states() == []
+
+
+async def test_progress_is_announced_by_the_clock(files, store, entry):
+    clock = ManualClock()
+    shares = []
+    downloads = Downloads(store, clock, lambda _id: shares.append(downloads.states()[0]), entries=[entry])
+    await stopped_in_the_middle(files, downloads)
+    before = len(shares)
+    await clock.advance(1.0)
+    files.go.set()
+    await finished(downloads)
+    running = [state for state in shares[before:] if state.status is DownloadStatus.RUNNING]
+    assert running
+    assert running[0].bytes_per_s > 0
+
+
+async def test_an_unknown_model_names_the_known_ones(downloads):
+    with pytest.raises(NotFoundError, match="tiny"):
+        await downloads.start("huge")

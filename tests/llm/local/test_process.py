@@ -1,0 +1,128 @@
+"""The server process: it answers, it says why it cannot, and it never outlives its parent."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.domain.errors import ProviderError
+from app.llm.local.models import packaged_starter
+from app.llm.local.process import ServerConfig, ServerProcess
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from app.llm.local.process import ServerConfig, ServerProcess
+
+async def main():
+    server = await ServerProcess.start(ServerConfig(Path(sys.argv[1]), "starter", 512, 1))
+    print(server.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def starter(n_ctx: int = 512) -> ServerConfig:
+    return ServerConfig(packaged_starter(), "starter", n_ctx, 1)
+
+
+@pytest.mark.model
+async def test_it_answers_on_loopback_and_ends_when_stopped():
+    server = await ServerProcess.start(starter())
+    child = psutil.Process(server.pid)
+    assert server.address.startswith("http://127.0.0.1:")
+    assert server.alive
+    await server.stop()
+    assert not server.alive
+    assert not child.is_running()
+
+
+@pytest.mark.model
+def test_it_ends_when_its_parent_is_killed():
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(packaged_starter())], stdout=subprocess.PIPE, text=True)
+    child = psutil.Process(int(parent.stdout.readline()))
+    parent.send_signal(signal.SIGKILL)
+    parent.wait(10)
+    parent.stdout.close()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.wait(10)
+    assert not child.is_running()
+
+
+async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"nothing")
+    with pytest.raises(ProviderError) as caught:
+        await ServerProcess.start(ServerConfig(path, "bad", 512, 1))
+    assert caught.value.code == "server_failed"
+    assert "bad" in str(caught.value)
+
+
+async def test_a_process_that_dies_at_once_is_an_error():
+    with pytest.raises(ProviderError) as caught:
+        await ServerProcess.start(starter(), module="app.llm.local.no_such_module")
+    assert caught.value.code == "server_failed"
+    assert "exit status 1" in str(caught.value)
+
+
+async def test_a_process_that_never_answers_is_given_up(tmp_path, monkeypatch):
+    (tmp_path / "silent.py").write_text("import sys\nsys.stdin.read()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ProviderError) as caught:
+        await ServerProcess.start(starter(), module="silent", ready_timeout_s=0.5)
+    assert caught.value.code == "server_timeout"
+    assert caught.value.recoverable
+
+
+async def test_cancelling_the_start_ends_the_process(tmp_path, monkeypatch):
+    mark = tmp_path / "pid"
+    os.mkfifo(mark)
+    (tmp_path / "silent.py").write_text(f"import os, sys\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    task = asyncio.create_task(ServerProcess.start(starter(), module="silent"))
+    pid = int(await asyncio.to_thread(mark.read_text))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not psutil.pid_exists(pid)
+
+
+async def test_a_process_that_ignores_the_end_of_stdin_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.llm.local.process.STOP_TIMEOUT_S", 0.3)
+    (tmp_path / "stubborn.py").write_text(
+        "import json, sys, time\nsys.stdin.readline()\nprint(json.dumps({'event': 'ready', 'address': 'http://127.0.0.1:1'}), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = await ServerProcess.start(starter(), module="stubborn")
+    await server.stop()
+    assert not psutil.pid_exists(server.pid)
+
+
+async def test_the_log_keeps_the_last_lines(tmp_path, monkeypatch):
+    (tmp_path / "chatty.py").write_text(
+        "import json, sys\nsys.stdin.readline()\nfor n in range(100): print('line', n, file=sys.stderr)\n"
+        "print(json.dumps({'event': 'ready', 'address': 'http://127.0.0.1:1'}), flush=True)\nsys.stdin.read()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = await ServerProcess.start(starter(), module="chatty")
+    await server.stop()
+    assert "line 99" in server.log
+    assert "line 0\n" not in server.log
+
+
+def test_the_child_finds_this_package_from_anywhere(tmp_path):
+    from app.llm.local.process import child_environment
+
+    code = "import app, pathlib; print(pathlib.Path(app.__file__).parent)"
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=child_environment(), capture_output=True, text=True, check=True
+    )
+    assert Path(found.stdout.strip()) == Path(__file__).parents[3] / "app"

@@ -1,0 +1,255 @@
+"""The local provider: loading on demand, switching models in order, coming back after a death; and the real starter."""
+
+import asyncio
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.domain.chat import ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
+from app.domain.clock import SystemClock
+from app.domain.errors import ContextOverflowError, NotFoundError, ProviderError
+from app.llm.local.models import STARTER, ModelStore
+from app.llm.local.process import ServerConfig
+from app.llm.local.provider import LocalProvider
+from tests.llm.local.conftest import gguf_bytes
+from tests.support.clock import ManualClock
+
+
+class FakeServer:
+    """A server process that only exists on paper."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self.address, self.api_key = "http://127.0.0.1:9", "key"
+        self.alive, self.stopped = True, False
+
+    async def exited_within(self, _seconds: float) -> bool:
+        return not self.alive
+
+    async def stop(self) -> None:
+        self.alive, self.stopped = False, True
+
+
+class Bed:
+    """A provider over two tiny models, with fake servers and answers a test decides."""
+
+    def __init__(self, models_dir: Path) -> None:
+        for name in ("a", "b"):
+            (models_dir / f"{name}.gguf").write_bytes(gguf_bytes(context=4096))
+        self.started: list[FakeServer] = []
+        self.provider = LocalProvider(
+            models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none"), start=self._start
+        )
+        self.provider._answer = self._answer  # type: ignore[method-assign]
+        self.gates: dict[str, asyncio.Event] = {}
+        self.failures: list[ProviderError] = []
+
+    async def _start(self, config: ServerConfig) -> FakeServer:
+        self.started.append(FakeServer(config))
+        return self.started[-1]
+
+    async def _answer(self, request: ChatRequest):
+        if self.failures:
+            self.started[-1].alive = False
+            raise self.failures.pop(0)
+        yield TextDelta(content=request.model)
+        if request.model in self.gates:
+            await self.gates[request.model].wait()
+        from app.domain.chat import ChatReply
+
+        yield ReplyDone(reply=ChatReply(content=request.model))
+
+    async def ask(self, model: str, **fields) -> list:
+        request = ChatRequest(model=model, messages=(ChatMessage(role=Role.USER, content="hi"),), **fields)
+        return [delta async for delta in self.provider.stream(request)]
+
+    @property
+    def loads(self) -> list[str]:
+        return [server.config.alias for server in self.started]
+
+
+@pytest.fixture
+async def bed(models_dir):
+    made = Bed(models_dir)
+    yield made
+    await made.provider.aclose()
+
+
+def gone() -> ProviderError:
+    return ProviderError("gone", code="unreachable", recoverable=True)
+
+
+async def test_the_first_request_loads_the_model_and_says_so(bed):
+    first = await bed.ask("a")
+    second = await bed.ask("a")
+    assert isinstance(first[0], RetryDelta)
+    assert "a" in first[0].reason
+    assert [type(delta) for delta in second] == [TextDelta, ReplyDone]
+    assert bed.loads == ["a"]
+
+
+async def test_another_model_waits_for_the_requests_under_way_and_those_after_it_wait_too(bed):
+    bed.gates["a"] = asyncio.Event()
+    running = asyncio.create_task(bed.ask("a"))
+    await ManualClock.settle(200)
+    while not bed.started:
+        await asyncio.sleep(0)
+    other = asyncio.create_task(bed.ask("b"))
+    await _until(lambda: bed.provider._turn.locked())
+    again = asyncio.create_task(bed.ask("a"))
+    await ManualClock.settle()
+    assert bed.loads == ["a"]
+    bed.gates["a"].set()
+    await asyncio.gather(running, other, again)
+    assert bed.loads == ["a", "b", "a"]
+    assert bed.started[0].stopped
+
+
+async def test_waiting_for_the_model_can_be_cancelled(bed):
+    bed.gates["a"] = asyncio.Event()
+    running = asyncio.create_task(bed.ask("a"))
+    await _until(lambda: bed.provider._busy == 1)
+    other = asyncio.create_task(bed.ask("b"))
+    await _until(lambda: bed.provider._turn.locked())
+    other.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await other
+    bed.gates["a"].set()
+    await running
+    await bed.ask("a")
+    assert bed.loads == ["a"]
+
+
+async def test_a_larger_window_reloads_and_a_smaller_one_does_not(bed):
+    await bed.ask("a", context_window=1024)
+    await bed.ask("a", context_window=512)
+    await bed.ask("a", context_window=100_000)
+    assert [server.config.n_ctx for server in bed.started] == [1024, 4096]
+
+
+async def test_a_server_that_died_while_idle_is_started_again(bed):
+    await bed.ask("a")
+    bed.started[0].alive = False
+    assert isinstance((await bed.ask("a"))[-1], ReplyDone)
+    assert bed.loads == ["a", "a"]
+
+
+async def test_a_death_before_anything_was_shown_is_tried_once_more(bed):
+    bed.failures = [gone()]
+    deltas = await bed.ask("a")
+    assert isinstance(deltas[-1], ReplyDone)
+    assert bed.loads == ["a", "a"]
+
+
+async def test_two_deaths_are_an_error(bed):
+    bed.failures = [gone(), gone()]
+    with pytest.raises(ProviderError) as caught:
+        await bed.ask("a")
+    assert caught.value.code == "unreachable"
+
+
+async def test_other_errors_are_not_tried_again(bed):
+    bed.failures = [ProviderError("no", code="bad_request")]
+    with pytest.raises(ProviderError):
+        await bed.ask("a")
+    assert bed.loads == ["a"]
+
+
+async def test_images_are_refused_in_words(bed):
+    picture = ImagePart(media_type="image/png", data="aGk=")
+    request = ChatRequest(model="a", messages=(ChatMessage(role=Role.USER, content="see", images=(picture,)),))
+    with pytest.raises(ProviderError) as caught:
+        _ = [delta async for delta in bed.provider.stream(request)]
+    assert caught.value.code == "images"
+    assert bed.loads == []
+
+
+async def test_an_unknown_model_is_not_found(bed):
+    with pytest.raises(NotFoundError):
+        await bed.ask("c")
+
+
+async def test_the_test_of_an_empty_provider_says_that_no_model_is_there(tmp_path):
+    store = ModelStore(tmp_path, starter_path=tmp_path / "none")
+    health = await LocalProvider(tmp_path, ManualClock(), store=store).test()
+    assert (health.ok, health.code) == (False, "model_missing")
+
+
+async def test_the_test_says_what_is_wrong_with_the_first_file(models_dir):
+    (models_dir / "a.gguf").write_bytes(b"")
+    health = await LocalProvider(models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none")).test()
+    assert (health.ok, health.code, health.models) == (False, "model_empty", 1)
+
+
+async def test_a_missing_engine_is_named(bed, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ProviderError) as caught:
+        await bed.ask("a")
+    assert caught.value.code == "engine_missing"
+
+
+async def _until(condition) -> None:
+    """Let the loop run until something is true; file checks happen in threads."""
+    while not condition():
+        await asyncio.sleep(0)
+
+
+@pytest.mark.model
+async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(provider):
+    assert [info.name for info in await provider.list_models()] == [STARTER]
+    chat = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Say hello."),), max_tokens=16, temperature=0.0)
+    reply = [delta async for delta in provider.stream(chat)][-1].reply
+    assert reply.content.strip()
+    assert reply.usage.tokens_output > 0
+
+    grammar = 'root ::= " yes" | " no"'
+    raw = ChatRequest(model=STARTER, messages=(), raw_prompt="Is water wet?\nAnswer:", grammar=grammar, max_tokens=8, temperature=0.0)
+    assert [delta async for delta in provider.stream(raw)][-1].reply.content in (" yes", " no")
+
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+    held = chat.model_copy(update={"response_schema": schema, "max_tokens": 40})
+    assert [delta async for delta in provider.stream(held)][-1].reply.content.strip().startswith("{")
+
+    with pytest.raises(ContextOverflowError) as caught:
+        _ = [delta async for delta in provider.stream(raw.model_copy(update={"raw_prompt": "word " * 6000}))]
+    assert caught.value.n_ctx == 4096
+
+    with pytest.raises(ProviderError) as caught:
+        _ = [delta async for delta in provider.stream(raw.model_copy(update={"grammar": "root ::= ("}))]
+    assert "grammar" in str(caught.value)
+
+
+@pytest.mark.model
+async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(provider):
+    health = await provider.test()
+    assert (health.ok, health.models) == (True, 1)
+    first = psutil.Process(provider.server.pid)
+    first.kill()
+    chat = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Hi"),), max_tokens=4, temperature=0.0)
+    assert isinstance([delta async for delta in provider.stream(chat)][-1], ReplyDone)
+    second = psutil.Process(provider.server.pid)
+    assert second.pid != first.pid
+    await provider.aclose()
+    assert not second.is_running()
+
+
+@pytest.mark.model
+async def test_a_reply_that_is_cancelled_leaves_the_server_ready_for_the_next(provider):
+    long = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Count to 500."),), max_tokens=2000, temperature=0.0)
+    seen = asyncio.Event()
+
+    async def read() -> None:
+        async for delta in provider.stream(long):
+            if isinstance(delta, TextDelta):
+                seen.set()
+
+    task = asyncio.create_task(read())
+    await seen.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    started = SystemClock().monotonic()
+    short = long.model_copy(update={"max_tokens": 2})
+    assert isinstance([delta async for delta in provider.stream(short)][-1], ReplyDone)
+    assert SystemClock().monotonic() - started < 10
