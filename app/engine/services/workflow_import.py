@@ -145,7 +145,7 @@ class WorkflowWriter:
         for task in file.tasks:
             await repos.tasks.save(task)
         for memory in file.memories:
-            await repos.memories.save(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}), None)
+            await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
         for each in file.reports:
             await repos.reports.save(each.report, each.text)
 

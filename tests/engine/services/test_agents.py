@@ -1,0 +1,105 @@
+"""Agents: unique names, files as the interfaces page shows them, the built-in one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app import i18n
+from app.domain import limits
+from app.domain.agent import AgentConfig
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from app.llm.local.models import STARTER
+from tests.engine.conftest import Opener
+
+FILE = {
+    "name": "Researcher", "lifecycle": "permanent", "provider": "ollama", "model": "qwen3:4b", "temperature": 0.2, "max_tokens": 4096,
+    "system_prompt": "…", "tools": ["TodoTool", "MemoryTool"], "sections": ["web_ops"], "mcp_servers": [],
+    "tool_mode": "direct", "tool_dialect": "auto", "max_tool_iterations": 50, "enable_thinking": True, "question_timeout_s": 300,
+    "approval": "selective", "budget": {"max_cost": 1.0, "max_tokens": 200000, "max_seconds": 900, "max_tool_calls": 100},
+}  # fmt: skip
+
+
+async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        [assistant] = await atelier.agents.list()
+        assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
+        assert assistant.config.tools == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
+        assert await atelier.agents.default() == assistant
+    async with open_atelier() as atelier:
+        assert [agent.id for agent in await atelier.agents.list()] == [assistant.id]
+
+
+async def test_an_agent_file_comes_back_as_it_was(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        agent = await atelier.agents.import_json(json.dumps(FILE))
+        assert json.loads(await atelier.agents.export_json(agent.id)) == FILE
+
+
+@pytest.mark.parametrize(("rule", "names"), [("skip", 2), ("overwrite", 2), ("rename", 3)])
+async def test_a_name_that_is_taken(open_atelier: Opener, rule: str, names: int) -> None:
+    async with open_atelier() as atelier:
+        first = await atelier.agents.import_json(json.dumps(FILE))
+        second = await atelier.agents.import_json(json.dumps({**FILE, "temperature": 1.0}), rule)
+        assert len(await atelier.agents.list()) == names
+        assert (second.id == first.id) is (rule != "rename")
+        assert (await atelier.agents.get(first.id)).config.temperature == (1.0 if rule == "overwrite" else 0.2)
+        assert second.name == ("Researcher (2)" if rule == "rename" else "Researcher")
+        with pytest.raises(ConflictError):
+            await atelier.agents.save(AgentConfig(**FILE))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"temperature": 3}, "temperature"),
+        ({"max_tokens": 1}, "max_tokens"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 65}, "65 characters"),
+        ({"colour": "red"}, "colour"),
+        ({"tools": ["NoSuchTool"]}, "NoSuchTool"),
+        ({"tool_mode": "magic"}, "tool_mode"),
+        ({"budget": {"max_cost": -1}}, "budget.max_cost"),
+    ],
+)
+async def test_a_bad_file_names_the_field(open_atelier: Opener, change: dict[str, object], told: str) -> None:
+    async with open_atelier() as atelier:
+        with pytest.raises(UsageError, match=told):
+            await atelier.agents.import_json(json.dumps({**FILE, **change}))
+        assert len(await atelier.agents.list()) == 1
+
+
+async def test_files_that_are_too_big_or_no_json(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        with pytest.raises(LimitError):
+            await atelier.agents.import_json(" " * (limits.IMPORT_FILE + 1))
+        for text in ("", "[]", "{", b"\xff\xfe"):
+            with pytest.raises(UsageError):
+                await atelier.agents.import_json(text)
+
+
+async def test_deleting_keeps_one_and_forgets_the_default(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        [assistant] = await atelier.agents.list()
+        with pytest.raises(UsageError, match="last agent"):
+            await atelier.agents.delete(assistant.id)
+        other = await atelier.agents.duplicate(assistant.id)
+        assert other.name == "Assistant (2)"
+        await atelier.settings.update(default_agent_id=other.id)
+        assert (await atelier.agents.default()).id == other.id
+        await atelier.agents.delete(other.id)
+        assert (await atelier.settings.get()).default_agent_id == ""
+        assert (await atelier.agents.default()).id == assistant.id
+        with pytest.raises(NotFoundError):
+            await atelier.agents.delete(other.id)
+        with pytest.raises(NotFoundError, match="Assistant"):
+            await atelier.agents.by_name("Nobody")
+
+
+async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(i18n, "system_language", lambda: "fr")
+    async with open_atelier() as atelier:
+        assert i18n.language() == "fr"
+        [assistant] = await atelier.agents.list()
+        assert assistant.name == i18n._("Assistant")

@@ -1,0 +1,152 @@
+"""Memories as a person sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.domain.errors import NotFoundError, UsageError
+from app.domain.memory import MemoryScope, MemoryType
+from tests.engine.conftest import Opener, WordEmbedder
+
+
+class OtherEmbedder(WordEmbedder):
+    id = "test:other:32"
+    dimension = 32
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        return (await super().embed(texts, query=query))[:, :32]
+
+
+async def test_what_was_added_is_found_with_the_parts_of_its_score(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        memory = await atelier.memories.add("The server is called heron", tags=[" infra ", "infra", ""])
+        assert (memory.source, memory.tags, memory.importance) == ("user", ("infra",), 0.6)
+        await atelier.memories.add("Lunch is at noon")
+        found = await atelier.memories.search("what is the server called", limit=1)
+        assert found.search_type == "hybrid"
+        [hit] = found.hits
+        assert hit.memory.id == memory.id
+        assert hit.cosine is not None
+        assert 0 < hit.relevance <= 1
+
+
+async def test_types_and_scopes_decide_where_a_memory_lives(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        preference = await atelier.memories.add("short answers", "user_pref", workflow.id)
+        decision = await atelier.memories.add("we chose blue", MemoryType.DECISION, workflow.id)
+        asked_for = await atelier.memories.add("general decision", "decision", workflow.id, "general")
+        assert (preference.workflow_id, decision.workflow_id, asked_for.workflow_id) == (None, workflow.id, None)
+        context = await atelier.memories.add("today only", "context", workflow.id)
+        assert context.expires_at is not None
+        own = await atelier.memories.list(workflow.id, MemoryScope.WORKFLOW)
+        assert {memory.id for memory in own} == {decision.id, context.id}
+        assert len(await atelier.memories.list(workflow.id)) == 4
+        assert len(await atelier.memories.list()) == 2
+        described = await atelier.memories.describe(workflow.id)
+        assert (described["total"], described["by_type"]["decision"]) == (4, 2)
+
+
+async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        memory = await atelier.memories.add("The server is called heron")
+        changed = await atelier.memories.update(memory.id, content="The server is called egret", tags=["infra"], importance=1.0)
+        assert (changed.content, changed.tags, changed.importance) == ("The server is called egret", ("infra",), 1.0)
+        assert [hit.memory.content for hit in (await atelier.memories.search("egret")).hits] == ["The server is called egret"]
+        await atelier.memories.delete(memory.id)
+        assert (await atelier.memories.search("egret")).hits == []
+        assert (await atelier.memories.undo_delete(memory.id)).content == "The server is called egret"
+        assert len((await atelier.memories.search("egret")).hits) == 1
+        with pytest.raises(NotFoundError):
+            await atelier.memories.undo_delete(memory.id)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"content": " "},
+        {"content": "x" * 50_001},
+        {"content": "x", "type": "opinion"},
+        {"content": "x", "scope": "galaxy"},
+        {"content": "x", "scope": "workflow"},
+        {"content": "x", "importance": 2.0},
+        {"content": "x", "tags": ["t" * 65]},
+        {"content": "x", "tags": [str(n) for n in range(21)]},
+        {"content": "x", "type": "decision", "workflow_id": "missing"},
+    ],
+)
+async def test_bad_memories_are_refused(open_atelier: Opener, wrong: dict[str, Any]) -> None:
+    async with open_atelier() as atelier:
+        with pytest.raises(UsageError):
+            await atelier.memories.add(**wrong)
+        assert await atelier.memories.list() == []
+
+
+async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        for wrong in ({"query": " "}, {"query": "x", "limit": 101}, {"query": "x", "limit": 0}, {"query": "x", "threshold": 1.5}):
+            with pytest.raises(UsageError):
+                await atelier.memories.search(**wrong)  # type: ignore[arg-type]
+        with pytest.raises(UsageError):
+            await atelier.memories.update("missing", workflow_id="x")
+
+
+@pytest.mark.parametrize(("rule", "counts"), [("skip", (0, 0, 2)), ("overwrite", (0, 2, 0)), ("rename", (2, 0, 0))])
+async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[int, int, int]) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.memories.add("général : étude")
+        await atelier.memories.add("decided", "decision", workflow.id)
+        text = await atelier.memories.export()
+        assert len(json.loads(text)["memories"]) == 2
+        assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 1
+        done = await atelier.memories.import_(text, rule)
+        assert (done["added"], done["overwritten"], done["skipped"]) == counts
+        await atelier.workflows.purge(workflow.id)
+        assert (await atelier.memories.import_(text))["added"] == 1
+        assert "decided" in [memory.content for memory in await atelier.memories.list()]
+        for wrong in ("", "{}x", '{"format": "atelier-workflow"}'):
+            with pytest.raises(UsageError):
+                await atelier.memories.import_(wrong)
+
+
+async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def made(*_given: Any) -> OtherEmbedder:
+        return OtherEmbedder()
+
+    monkeypatch.setattr("app.engine.embedding.create_embedder", made)
+    async with open_atelier() as atelier:
+        for number in range(5):
+            await atelier.memories.add(f"fact number {number}")
+        finished = asyncio.Event()
+        heard: list[tuple[int, int] | None] = []
+
+        def listen(topic: str, id: str) -> None:
+            if (topic, id) == ("memory", "reembed"):
+                heard.append(atelier.memories.reembedding)
+                if atelier.memories.reembedding is None:
+                    finished.set()
+
+        atelier.bus.on_changed(listen)
+        await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+        await asyncio.wait_for(finished.wait(), 10)
+        assert heard[-1] is None
+        assert (5, 5) in heard
+        ids, matrix = await atelier.repos.memories.vectors(OtherEmbedder.id)
+        assert (len(ids), matrix.shape[1]) == (5, 32)
+        assert (await atelier.memories.search("fact number 3")).hits[0].memory.content == "fact number 3"
+
+
+async def test_without_an_embedder_there_is_nothing_to_compute(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.memories.add("a fact")
+        await atelier.settings.update(embedder={"kind": "none"})
+        assert (await atelier.memories.search("fact")).search_type == "text"
+        with pytest.raises(UsageError):
+            await atelier.memories.reembed()

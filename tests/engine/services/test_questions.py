@@ -1,0 +1,130 @@
+"""The question queue: answers, rules, and the time a question was really seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.agent import AgentConfig
+from app.domain.chat import ToolCall
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from app.domain.workflow import RunStatus
+from app.engine import Atelier
+from app.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+
+AGENT = AgentConfig(name="Asker", provider="test", model="scripted", tools=("UserQuestionTool",), question_timeout_s=10)
+OPTIONS = [{"id": "r", "label": "Red"}, {"id": "g", "label": "Green"}]
+
+
+def ask(kind: str, **more: Any) -> list[ToolCall]:
+    arguments = {"operation": "ask", "question": "Colour?", "questionType": kind, **more}
+    if kind != "text":
+        arguments["options"] = OPTIONS
+    return [ToolCall(id="q1", name="UserQuestionTool", arguments=arguments)]
+
+
+async def asked_in(atelier: Atelier) -> UserQuestion:
+    workflow = await atelier.workflows.create("x")
+    run_id = await atelier.runs.send(workflow.id, "ask me", agent=AGENT)
+    await atelier.runs.wait(run_id)
+    [asked] = await atelier.questions.pending(workflow.id)
+    return asked
+
+
+@pytest.mark.parametrize("given", [["r"], ["Red"], ["red"], ["1"], [" r ", "1", ""]])
+async def test_options_are_named_by_id_label_or_number(open_atelier: Opener, given: list[str]) -> None:
+    async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
+        asked = await asked_in(atelier)
+        answered = await atelier.questions.answer_with(asked.id, given)
+        assert (answered.status, answered.selected_options) == (QuestionStatus.ANSWERED, ("r",))
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "options", "text", "code"),
+    [
+        ("checkbox", {}, [], "", "option"),
+        ("checkbox", {}, ["blue"], "", "unknown_option"),
+        ("checkbox", {}, ["r"], "because", "no_text"),
+        ("text", {}, [], "  ", "text"),
+        ("text", {}, ["r"], "x", "unknown_option"),
+        ("mixed", {}, [], "because", "option"),
+        ("mixed", {"textRequired": True}, ["r"], "", "text"),
+    ],
+)
+async def test_answers_that_break_the_rules_are_explained(
+    open_atelier: Opener, kind: str, more: dict[str, Any], options: list[str], text: str, code: str
+) -> None:
+    async with open_atelier(ScriptedModel([ask(kind, **more)])) as atelier:
+        asked = await asked_in(atelier)
+        with pytest.raises(UsageError) as caught:
+            await atelier.questions.answer_with(asked.id, options, text)
+        assert caught.value.code == code
+        assert str(caught.value)
+        assert (await atelier.questions.get(asked.id)).status is QuestionStatus.PENDING
+
+
+async def test_an_answer_counts_once(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel([ask("text"), "ok"])) as atelier:
+        asked = await asked_in(atelier)
+        await atelier.questions.answer(asked.id, QuestionAnswer(text_response="blue"))
+        with pytest.raises(ConflictError):
+            await atelier.questions.skip(asked.id)
+        with pytest.raises(LimitError):
+            await atelier.questions.answer_with((await asked_again(atelier, asked)).id, text="x" * 10_001)
+
+
+async def asked_again(atelier: Atelier, asked: UserQuestion) -> UserQuestion:
+    """The question put back as pending, to look at the checks that come before the status."""
+    again = asked.model_copy(update={"id": "again"})
+    await atelier.repos.questions.save(again)
+    return again
+
+
+async def test_skipping_tells_the_agent(open_atelier: Opener) -> None:
+    model = ScriptedModel([ask("text"), "ok"])
+    async with open_atelier(model) as atelier:
+        asked = await asked_in(atelier)
+        assert (await atelier.questions.skip(asked.id)).status is QuestionStatus.SKIPPED
+        await atelier.runs.wait(asked.run_id)
+        assert "skipped" in model.requests[-1].messages[-1].content
+
+
+async def test_only_visible_time_uses_up_the_timeout(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel([ask("text"), "ok"])) as atelier:
+        asked = await asked_in(atelier)
+        assert await atelier.questions.seen(asked.id, 4000) == pytest.approx(6.0)
+        assert await atelier.questions.seen(asked.id, 0) == pytest.approx(6.0)
+    async with open_atelier(ScriptedModel(["ok"])) as atelier:
+        assert await atelier.questions.seen(asked.id, 5000) == pytest.approx(1.0)
+        assert await atelier.questions.seen(asked.id, 1000) == 0.0
+        assert (await atelier.questions.get(asked.id)).status is QuestionStatus.TIMEOUT
+        assert await atelier.questions.seen(asked.id, 1000) is None
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_machine_that_slept_does_not_use_up_the_timeout(open_atelier: Opener) -> None:
+    agent = AGENT.model_copy(update={"question_timeout_s": 100.0})
+    async with open_atelier(ScriptedModel([ask("text")])) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "ask", agent=agent))
+        [asked] = await atelier.questions.pending()
+        assert await atelier.questions.seen(asked.id, 8 * 3600 * 1000) == pytest.approx(40.0)
+        with pytest.raises(LimitError):
+            await atelier.questions.seen(asked.id, -1)
+        with pytest.raises(NotFoundError):
+            await atelier.questions.seen("missing", 1)
+
+
+async def test_without_a_timeout_it_waits_for_ever(open_atelier: Opener) -> None:
+    agent = AGENT.model_copy(update={"question_timeout_s": 0.0})
+    async with open_atelier(ScriptedModel([ask("text")])) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "ask", agent=agent))
+        [asked] = await atelier.questions.pending()
+        for _ in range(20):
+            assert await atelier.questions.seen(asked.id, 60_000) is None
+        assert (await atelier.questions.get(asked.id)).status is QuestionStatus.PENDING

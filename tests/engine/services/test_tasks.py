@@ -1,0 +1,95 @@
+"""Tasks a person changes: the agents' rules, the journal, the order."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain import limits
+from app.domain.errors import LimitError, NotFoundError, UsageError
+from app.domain.stream import ChunkType
+from app.domain.task import TaskStatus
+from app.tools.core.todo_rules import TaskRuleError
+from tests.engine.conftest import Opener, Recorder
+from tests.support.clock import ManualClock
+
+
+async def test_changes_are_events_of_the_workflow(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        recorder = Recorder(atelier)
+        task = await atelier.tasks.create(workflow.id, " Write ", "the text", 1)
+        await atelier.tasks.update(workflow.id, task.id, name="Write it", priority=2)
+        await atelier.tasks.set_status(workflow.id, task.id, "in_progress")
+        await atelier.tasks.complete(workflow.id, task.id)
+        await atelier.tasks.delete(workflow.id, task.id)
+        assert recorder.kinds() == ["task_create", "task_update", "task_update", "task_complete", "task_delete"]
+        assert [event.seq for event in recorder.events] == [1, 2, 3, 4, 5]
+        assert recorder.events[1].data["task_name"] == "Write it"
+        replayed = [event.chunk_type async for event in atelier.runs.replay(workflow.id)]
+        assert replayed[-1] is ChunkType.TASK_DELETE
+        assert await atelier.tasks.list(workflow.id) == []
+
+
+async def test_dependencies_hold(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        first = await atelier.tasks.create(workflow.id, "First")
+        second = await atelier.tasks.create(workflow.id, "Second", dependencies=[first.id])
+        statuses = {task.name: task.status for task in await atelier.tasks.list(workflow.id)}
+        assert statuses == {"First": TaskStatus.PENDING, "Second": TaskStatus.BLOCKED}
+        with pytest.raises(TaskRuleError, match="First"):
+            await atelier.tasks.complete(workflow.id, second.id)
+        with pytest.raises(TaskRuleError, match="cycle"):
+            await atelier.tasks.update(workflow.id, first.id, dependencies=[second.id])
+        with pytest.raises(TaskRuleError):
+            await atelier.tasks.create(workflow.id, "Third", dependencies=["missing"])
+        await atelier.tasks.set_status(workflow.id, first.id, TaskStatus.IN_PROGRESS)
+        await clock.advance(2)
+        done = await atelier.tasks.complete(workflow.id, first.id)
+        assert done.duration_ms == 2000
+        assert (await atelier.tasks.complete(workflow.id, second.id)).status is TaskStatus.COMPLETED
+
+
+async def test_a_deleted_task_releases_others_and_can_be_restored(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        first = await atelier.tasks.create(workflow.id, "First")
+        second = await atelier.tasks.create(workflow.id, "Second", dependencies=[first.id])
+        gone = await atelier.tasks.delete(workflow.id, first.id)
+        assert (await atelier.tasks.get(workflow.id, second.id)).dependencies == ()
+        assert await atelier.tasks.restore(gone) == first
+        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["First", "Second"]
+
+
+async def test_the_order_is_kept_and_partial_orders_move_the_rest_behind(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        a, b, c = [await atelier.tasks.create(workflow.id, name) for name in "abc"]
+        await atelier.tasks.reorder(workflow.id, [c.id, a.id, b.id])
+        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["c", "a", "b"]
+        await atelier.tasks.reorder(workflow.id, [b.id])
+        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["b", "c", "a"]
+        assert await atelier.tasks.reorder(workflow.id, [b.id]) == []
+        with pytest.raises(NotFoundError):
+            await atelier.tasks.reorder(workflow.id, ["missing"])
+
+
+async def test_bad_input_is_explained(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        other = await atelier.workflows.create("y")
+        task = await atelier.tasks.create(workflow.id, "First")
+        with pytest.raises(UsageError, match="blank"):
+            await atelier.tasks.create(workflow.id, " ")
+        with pytest.raises(LimitError, match="128"):
+            await atelier.tasks.create(workflow.id, "x" * (limits.TASK_NAME + 1))
+        with pytest.raises(UsageError, match="priority"):
+            await atelier.tasks.create(workflow.id, "x", priority=9)
+        with pytest.raises(UsageError, match="pending, in_progress, completed, blocked"):
+            await atelier.tasks.set_status(workflow.id, task.id, "done")
+        with pytest.raises(UsageError, match="status"):
+            await atelier.tasks.update(workflow.id, task.id, status="completed")
+        with pytest.raises(NotFoundError):
+            await atelier.tasks.complete(other.id, task.id)
+        with pytest.raises(NotFoundError):
+            await atelier.tasks.create("missing", "x")

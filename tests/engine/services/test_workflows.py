@@ -1,0 +1,328 @@
+"""Workflows over a real database: naming, deleting, reading, branches, moving."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.domain import limits
+from app.domain.agent import AgentConfig
+from app.domain.chat import ToolCall
+from app.domain.errors import LimitError, NotFoundError, UsageError
+from app.domain.memory import MemoryType
+from app.domain.stream import ChunkType
+from app.domain.workflow import MessageRole, RunStatus
+from app.engine import Atelier
+from app.engine.services.workflow_import import OnConflict
+from app.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+
+AGENT = AgentConfig(
+    name="Tester", provider="test", model="scripted", tools=("CalculatorTool", "TodoTool", "UserQuestionTool", "ReportTool")
+)
+
+
+def calculate(id: str, expression: str = "6*7") -> ToolCall:
+    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
+
+
+async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:
+    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
+    await atelier.runs.wait(run_id)
+    return run_id
+
+
+async def full_workflow(atelier: Atelier) -> str:
+    """A workflow with something in every table that belongs to one."""
+    workflow = await atelier.workflows.create("Everything")
+    await turn(atelier, workflow.id, "What is 6*7?")
+    task = await atelier.tasks.create(workflow.id, "First")
+    await atelier.tasks.create(workflow.id, "Second", dependencies=[task.id])
+    await atelier.memories.add("The deadline is Friday", type=MemoryType.DECISION, workflow_id=workflow.id)
+    await atelier.reports.write(workflow.id, "Findings", "# Findings\n\nétude")
+    return workflow.id
+
+
+STEPS = [[calculate("c1")], "It is 42."]
+
+
+async def test_a_new_workflow_is_named_after_its_first_message_once(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create()
+        assert workflow.name == "New workflow"
+        assert (await atelier.workflows.name_after(workflow.id, "## Plan the week\nplease")).name == "Plan the week"
+        assert (await atelier.workflows.name_after(workflow.id, "Something else")).name == "Plan the week"
+
+
+async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        with pytest.raises(UsageError, match="blank"):
+            await atelier.workflows.rename(workflow.id, "  \n ")
+        with pytest.raises(LimitError, match=r"257.*256"):
+            await atelier.workflows.rename(workflow.id, "x" * 257)
+        with pytest.raises(NotFoundError):
+            await atelier.workflows.rename("missing", "y")
+        with pytest.raises(NotFoundError):
+            await atelier.workflows.create("x", agent_id="missing")
+        with pytest.raises(LimitError):
+            await atelier.workflows.list(limit=limits.LIST_MAX + 1)
+        with pytest.raises(UsageError):
+            await atelier.workflows.set_folders(workflow.id, ("relative",))
+
+
+async def test_lists_show_pinned_first_and_search_by_name(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        first = await atelier.workflows.create("Alpha")
+        await clock.advance(1)
+        second = await atelier.workflows.create("Beta")
+        assert [each.id for each in await atelier.workflows.list()] == [second.id, first.id]
+        await atelier.workflows.set_pinned(first.id, True)
+        assert [each.id for each in await atelier.workflows.list()] == [first.id, second.id]
+        assert [each.id for each in await atelier.workflows.list("BET")] == [second.id]
+
+
+async def test_every_change_is_announced(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        workflow = await atelier.workflows.create("x")
+        await atelier.workflows.rename(workflow.id, "y")
+        await atelier.workflows.set_pinned(workflow.id, True)
+        await atelier.workflows.delete(workflow.id)
+        await atelier.workflows.undo_delete(workflow.id)
+        await atelier.workflows.purge(workflow.id)
+        assert heard == [("workflow", workflow.id)] * 6
+
+
+async def test_a_deleted_workflow_comes_back_until_it_is_purged(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.workflows.delete(workflow.id)
+        assert await atelier.workflows.list() == []
+        assert await atelier.workflows.purge_expired() == 0
+        await atelier.workflows.undo_delete(workflow.id)
+        assert len(await atelier.workflows.list()) == 1
+        await atelier.workflows.delete(workflow.id)
+        await clock.advance(3600)
+        assert await atelier.workflows.purge_expired() == 1
+        with pytest.raises(NotFoundError):
+            await atelier.workflows.get(workflow.id)
+
+
+async def test_purging_takes_every_row_and_the_report_files(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        before = await atelier.store.counts()
+        workflow_id = await full_workflow(atelier)
+        path = await atelier.reports.path(workflow_id, "Findings")
+        assert path.read_text("utf-8").startswith("# Findings")
+        await atelier.workflows.purge(workflow_id)
+        assert await atelier.store.counts() == before
+        assert not path.exists()
+
+
+async def test_deleting_stops_the_run(open_atelier: Opener) -> None:
+    import asyncio
+
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["never finished"], gate=gate)) as atelier:
+        workflow = await atelier.workflows.create("x")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT)
+        await atelier.workflows.delete(workflow.id)
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+
+
+async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelier: Opener) -> None:
+    ask = ToolCall(id="q1", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    async with open_atelier(ScriptedModel([[calculate("c1")], "42", [ask], "fine"])) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await turn(atelier, workflow.id, "first")
+        await turn(atelier, workflow.id, "second")
+        [asked] = await atelier.questions.pending(workflow.id)
+        await atelier.questions.answer_with(asked.id, text="red")
+        await atelier.runs.wait(asked.run_id)
+        whole = await atelier.workflows.transcript(workflow.id)
+        said = [(entry.message.role, entry.message.content) for entry in whole if entry.message.role is not MessageRole.NOTICE]
+        assert said[0] == (MessageRole.USER, "first")
+        assert said[-1] == (MessageRole.ASSISTANT, "fine")
+        calling = [entry for entry in whole if entry.calls]
+        assert [entry.calls[0].tool for entry in calling] == ["CalculatorTool", "UserQuestionTool"]
+        assert calling[0].calls[0].result["result"] == 42
+        assert calling[1].question is not None
+        assert calling[1].question.text_response == "red"
+        paged = []
+        before = None
+        while batch := await atelier.workflows.transcript(workflow.id, before=before, limit=2):
+            paged = [*batch, *paged]
+            before = batch[0].message.seq
+        assert [entry.message.id for entry in paged] == [entry.message.id for entry in whole]
+
+
+async def test_branches_stay_and_can_be_chosen(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(["one", "two", "one again"])) as atelier:
+        workflow = await atelier.workflows.create("x")
+        first = await turn(atelier, workflow.id, "a")
+        await turn(atelier, workflow.id, "b")
+        again = await atelier.runs.edit_and_resend(workflow.id, first, "a, better", agent=AGENT)
+        await atelier.runs.wait(again)
+        shown = [entry.message.content for entry in await atelier.workflows.transcript(workflow.id)]
+        assert shown == ["a, better", "one again"]
+        branch = (await atelier.workflows.branches(workflow.id))[again]
+        assert (branch.index, branch.count) == (1, 2)
+        await atelier.workflows.select_branch(workflow.id, first)
+        entries = await atelier.workflows.transcript(workflow.id)
+        assert [entry.message.content for entry in entries] == ["a", "one", "b", "two"]
+        assert entries[0].branch is not None
+        assert entries[0].branch.runs == (first, again)
+        with pytest.raises(NotFoundError):
+            await atelier.workflows.select_branch(workflow.id, "missing")
+
+
+async def test_a_turn_added_later_is_in_the_kept_lineage(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(["one", "two", "two again", "three"])) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await turn(atelier, workflow.id, "a")
+        assert len(await atelier.workflows.transcript(workflow.id)) == 2
+        second = await turn(atelier, workflow.id, "b")
+        assert len(await atelier.workflows.transcript(workflow.id)) == 4
+        again = await atelier.runs.regenerate(workflow.id, second)
+        await atelier.runs.wait(again)
+        await turn(atelier, workflow.id, "c")
+        shown = [entry.message.content for entry in await atelier.workflows.transcript(workflow.id)]
+        assert shown == ["a", "one", "b", "two again", "c", "three"]
+
+
+async def test_search_finds_messages_tool_calls_reports_and_memories(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel([[calculate("c1", "987*2")], "That is a hippopotamus."])) as atelier:
+        workflow = await atelier.workflows.create("Zoo")
+        await turn(atelier, workflow.id, "Which animal?")
+        await atelier.memories.add("The hippopotamus is called Hugo", workflow_id=workflow.id)
+        kinds = {hit.kind for hit in await atelier.workflows.search("hippopotamus")}
+        assert {"message", "memory"} <= kinds
+        assert await atelier.workflows.search("   ") == []
+        await atelier.workflows.delete(workflow.id)
+        assert [hit for hit in await atelier.workflows.search("hippopotamus") if hit.kind == "message"] == []
+
+
+async def test_an_exported_workflow_comes_back_the_same(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier(ScriptedModel([*STEPS, "and more"])) as atelier:
+        workflow_id = await full_workflow(atelier)
+        text = await atelier.workflows.export(workflow_id)
+        rows = await atelier.store.counts()
+        replayed = [event.wire() async for event in atelier.runs.replay(workflow_id)]
+        await atelier.workflows.purge(workflow_id)
+        imported = await atelier.workflows.import_(text)
+        assert (imported.action, imported.workflow.id) == ("created", workflow_id)
+        assert await atelier.store.counts() == rows
+        assert [event.wire() async for event in atelier.runs.replay(workflow_id)] == replayed
+        assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"
+        again = json.loads(await atelier.workflows.export(workflow_id))
+        first = json.loads(text)
+        for volatile in ("exported_at", "memories"):
+            again.pop(volatile)
+            first.pop(volatile)
+        assert again == first
+        await turn(atelier, workflow_id, "go on")
+        entries = await atelier.workflows.transcript(workflow_id)
+        assert entries[-1].message.content == "and more"
+
+
+@pytest.mark.parametrize(("rule", "action", "count"), [("skip", "skipped", 1), ("overwrite", "overwritten", 1), ("rename", "renamed", 2)])
+async def test_what_is_there_already(open_atelier: Opener, rule: str, action: str, count: int) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        text = await atelier.workflows.export(workflow_id)
+        await atelier.workflows.rename(workflow_id, "Changed")
+        imported = await atelier.workflows.import_(text, rule)
+        assert imported.action == action
+        workflows = await atelier.workflows.list()
+        assert len(workflows) == count
+        names = {each.name for each in workflows}
+        assert names == {"skip": {"Changed"}, "overwrite": {"Everything"}, "rename": {"Changed", "Everything"}}[rule]
+
+
+async def test_a_copy_shares_no_row_with_its_original(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        copy = await atelier.workflows.duplicate(workflow_id)
+        assert copy.name == "Everything (2)"
+        assert copy.id != workflow_id
+        tasks = {task.name: task for task in await atelier.tasks.list(copy.id)}
+        assert tasks["Second"].dependencies == (tasks["First"].id,)
+        entries = await atelier.workflows.transcript(copy.id)
+        assert [entry.message.content for entry in entries if entry.message.role is MessageRole.USER] == ["What is 6*7?"]
+        assert any(entry.calls for entry in entries)
+        before = await atelier.store.counts()
+        await atelier.workflows.purge(copy.id)
+        after = await atelier.store.counts()
+        assert after["workflow"] == before["workflow"] - 1
+        assert len(await atelier.tasks.list(workflow_id)) == 2
+        assert await atelier.reports.read(workflow_id, "Findings")
+
+
+async def test_a_run_that_worked_comes_back_paused(open_atelier: Opener) -> None:
+    import asyncio
+
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["half", "done"], gate=gate)) as atelier:
+        workflow = await atelier.workflows.create("x")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT)
+        text = await atelier.workflows.export(workflow.id)
+        await atelier.runs.cancel(run_id)
+        await atelier.workflows.purge(workflow.id)
+        await atelier.workflows.import_(text)
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
+        statuses = [e.data.get("status") async for e in atelier.runs.replay(workflow.id) if e.chunk_type is ChunkType.RUN_STATUS]
+        assert statuses[-1] == "paused"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "not json", '{"format": "other"}', '{"format": "atelier-workflow", "version": 9}', "\x00", '"' + "x" * 100]
+)
+async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
+    async with open_atelier() as atelier:
+        with pytest.raises(UsageError):
+            await atelier.workflows.import_(text)
+        assert await atelier.workflows.list() == []
+
+
+async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        text = await atelier.workflows.export(workflow_id)
+        await atelier.workflows.purge(workflow_id)
+        before = await atelier.store.counts()
+        for break_it in (
+            lambda file: file["events"].pop(1),
+            lambda file: file["messages"][0].update(workflow_id="other"),
+            lambda file: file["events"][0].update(run_id="unknown"),
+            lambda file: file["runs"][0].update(last_seq=99),
+            lambda file: file["workflow"].update(name="x" * 500),
+            lambda file: file["reports"][0]["report"].update(name="../../escape"),
+        ):
+            file = json.loads(text)
+            break_it(file)
+            with pytest.raises(UsageError):
+                await atelier.workflows.import_(json.dumps(file))
+            assert await atelier.store.counts() == before
+        with pytest.raises(LimitError, match="10485760"):
+            await atelier.workflows.import_(text + " " * limits.IMPORT_FILE)
+        with pytest.raises(UsageError, match="skip, overwrite, rename"):
+            await atelier.workflows.import_(text, "merge")
+        assert OnConflict.parse("skip") is OnConflict.SKIP
+
+
+async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await full_workflow(atelier)
+        text = await atelier.workflows.export(workflow_id, "md")
+        assert text.startswith("# Everything\n")
+        assert "What is 6*7?" in text
+        assert "CalculatorTool" in text
+        assert "It is 42." in text
+        assert "- [ ] First (pending)" in text
+        with pytest.raises(UsageError, match="json, md"):
+            await atelier.workflows.export(workflow_id, "pdf")
