@@ -2,10 +2,14 @@
 
 The engine drops what follows a damaged place in its write-ahead log and says nothing. When the file knows a higher number than the
 database, acknowledged commits are gone. The file is written after the commit and never synced: it can only be behind.
+
+It also holds a hash of the engine's manifest. A damaged manifest can abort the process that opens it, so one whose hash is not known
+is first opened by a helper process: rarely, because the hash follows every commit and the closing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,7 +21,7 @@ from app.storage.rows import record
 from app.storage.writer import Statement
 
 FILE = "atelier-commits.json"
-_WIDTH = 64
+_WIDTH = 128
 
 
 class CommitLog:
@@ -28,11 +32,12 @@ class CommitLog:
         lost: how many commits the database had lost when it was opened.
     """
 
-    def __init__(self, path: Path, number: int, lost: int, *, fsync: bool) -> None:
+    def __init__(self, directory: Path, number: int, lost: int, *, fsync: bool) -> None:
         self.number = number
         self.lost = lost
         self._fsync = fsync
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._manifest = _Manifest(directory)
+        self._file = os.open(directory / FILE, os.O_RDWR | os.O_CREAT, 0o600)
         self._write()
 
     @classmethod
@@ -48,7 +53,7 @@ class CommitLog:
         lost = max(0, recorded - number)
         if lost and synced and not accept_loss:
             raise StorageError(errors.LOST_WRITES, code="damaged", path=directory, count=lost)
-        return cls(directory / FILE, number, lost, fsync=fsync)
+        return cls(directory, number, lost, fsync=fsync)
 
     def statement(self) -> Statement:
         """Goes into the transaction that makes the next commit."""
@@ -61,12 +66,48 @@ class CommitLog:
         self._write()
 
     def close(self) -> None:
+        """Note the manifest as it is now that the engine is closed, and close the file."""
+        self._write()
         os.close(self._file)
 
     def _write(self) -> None:
-        text = json.dumps({"commits": self.number, "fsync": self._fsync}).ljust(_WIDTH - 1) + "\n"
+        content = {"commits": self.number, "fsync": self._fsync, "manifest": self._manifest.hash()}
+        text = json.dumps(content).ljust(_WIDTH - 1) + "\n"
         os.lseek(self._file, 0, os.SEEK_SET)
         os.write(self._file, text.encode())
+
+
+class _Manifest:
+    """The hash of a directory's manifest, read again only when its file changed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._folder = directory / "manifest"
+        self._seen: tuple[tuple[str, int, int], ...] = ()
+        self._hash = ""
+
+    def hash(self) -> str:
+        """16 hexadecimal digits; empty when it cannot be read, which makes the next start look closely."""
+        try:
+            with os.scandir(self._folder) as entries:
+                found = sorted((entry.name, entry.stat()) for entry in entries)
+            seen = tuple((name, state.st_mtime_ns, state.st_size) for name, state in found)
+            if seen != self._seen:
+                digest = hashlib.sha256()
+                for name, _ in found:
+                    digest.update((self._folder / name).read_bytes())
+                self._seen, self._hash = seen, digest.hexdigest()[:16]
+        except OSError:
+            self._seen, self._hash = (), ""
+        return self._hash
+
+
+def manifest_known(directory: Path) -> bool:
+    """Whether the manifest is the one that this program last saw in use."""
+    try:
+        noted = json.loads((directory / FILE).read_text()).get("manifest")
+    except (OSError, ValueError, AttributeError):
+        return False
+    return bool(noted) and noted == _Manifest(directory).hash()
 
 
 def _read(path: Path) -> tuple[int, bool]:

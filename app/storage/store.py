@@ -60,7 +60,7 @@ class Store:
         """
         clock = clock or SystemClock()
         if directory is not None:
-            await asyncio.to_thread(_prepare, directory)
+            await _prepare(directory)
         engine = await Engine.open(directory, fsync=fsync)
         try:
             engine, version = await _bring_up_to_date(engine, directory, clock, fsync, backups)
@@ -142,13 +142,22 @@ class Store:
         await self.close()
 
 
-def _prepare(directory: Path) -> None:
-    """Finish a restore that was cut off, then look at the directory."""
+async def _prepare(directory: Path) -> None:
+    """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
+    if await asyncio.to_thread(_ready_to_open, directory):
+        return
+    from app.storage.inspect import inspect
+
+    await inspect(directory, read=False)
+
+
+def _ready_to_open(directory: Path) -> bool:
     if any(directory.parent.glob("restoring-*")):
         from app.storage import backup
 
         backup.finish_restore(directory.parent)
     preflight.check(directory)
+    return not preflight.has_content(directory) or commits.manifest_known(directory)
 
 
 async def _bring_up_to_date(engine: Engine, directory: Path | None, clock: Clock, fsync: bool, backups: Path | None) -> tuple[Engine, int]:
