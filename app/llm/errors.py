@@ -216,7 +216,7 @@ def _is_overflow(status: int | None, body: ErrorBody) -> bool:
 
 def _names_model(where: Where, body: ErrorBody) -> bool:
     text = body.message.lower()
-    return bool(where.model) and ("model" in text or where.model.lower() in text or body.code == "model_not_found")
+    return bool(where.model) and ("model" in text or where.model.lower() in text)
 
 
 def _code(status: int | None, body: ErrorBody) -> str:
@@ -224,6 +224,8 @@ def _code(status: int | None, body: ErrorBody) -> str:
     quota = body.code in _QUOTA_CODES or body.type in _QUOTA_CODES
     if status == 402 or quota or (status in (401, 403) and _QUOTA_TEXT.search(body.message)):
         return "quota"
+    if {"invalid_model", "model_not_found"} & {body.type, body.code}:
+        return "not_found"
     if status is None:
         return "rate_limited" if "rate limit" in body.message.lower() else "server_error"
     exact = {401: "auth", 403: "auth", 404: "not_found", 405: "not_found", 408: "timeout", 429: "rate_limited", 503: "overloaded"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_BODY = 64 * 1024 * 1024
-"""Bytes of an answer that is read whole."""
+"""Bytes an answer may have, streamed or not."""
 MAX_ERROR_BODY = 64 * 1024
 INLINE_JSON = 256 * 1024
 """Bytes of JSON that are decoded on the event loop; more goes to a thread."""

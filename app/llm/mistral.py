@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -61,9 +62,9 @@ class MistralProvider(HttpProvider):
     def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
         return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
 
-    async def list_models(self) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """Chat models and embedders; models that only transcribe, moderate or read documents are left out."""
-        infos = [self._info(item) for item in self.items(await self.json("GET", "/models"), "data") if isinstance(item.get("id"), str)]
+        infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data") if isinstance(item.get("id"), str)]
         return [merge_profile(self.kind, info) for info in infos if info is not None]
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from app.domain.chat import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
@@ -13,7 +14,7 @@ from app.llm.http import Timeouts, checked_base_url
 from app.llm.messages import arguments_object, arrange, function_name
 from app.llm.openai_compatible import wire_tools
 from app.llm.profiles import looks_like_embedder, merge_profile
-from app.llm.provider import HttpProvider
+from app.llm.provider import PATIENT, HttpProvider
 from app.llm.sse import LineDecoder
 from app.llm.tokens import estimate_request
 
@@ -32,7 +33,7 @@ class OllamaProvider(HttpProvider):
     kind = ProviderKind.OLLAMA
     chat_path = "/api/chat"
     droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
-    timeouts: ClassVar[Timeouts] = Timeouts(first_s=600.0, idle_s=300.0)  # calls arrive whole, however long the model writes them
+    timeouts: ClassVar[Timeouts] = PATIENT  # calls arrive whole, however long the model writes them
 
     @staticmethod
     def base_url(configured: str) -> str:
@@ -68,9 +69,9 @@ class OllamaProvider(HttpProvider):
     def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
         return OllamaParser(request, Where(self.name, request.model))
 
-    async def list_models(self) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """``GET /api/tags``."""
-        models = self.items(await self.json("GET", "/api/tags"), "models")
+        models = self.items(await get("GET", "/api/tags"), "models")
         infos = [self._info(item) for item in models if isinstance(item.get("name"), str)]
         return [merge_profile(self.kind, info) for info in infos]
 

@@ -6,6 +6,7 @@ They differ in what they add, leave out and refuse; the table in each function's
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -80,9 +81,9 @@ class OpenAICompatibleProvider(HttpProvider):
     def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
         return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
 
-    async def list_models(self) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """``GET /models``; metadata where a server adds it (vLLM, llama.cpp, OpenRouter, LM Studio)."""
-        items = self.items(await self.json("GET", "/models"), "data")
+        items = self.items(await get("GET", "/models"), "data")
         models = [self._info(item) for item in items if isinstance(item.get("id"), str)]
         return [merge_profile(self.kind, info) for info in models]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from app.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, Provi
 from app.i18n import _
 from app.llm.assembly import StreamParser
 from app.llm.errors import Where, provider_error
-from app.llm.http import HttpClient, Timeouts
+from app.llm.http import MAX_BODY, HttpClient, Timeouts, is_loopback
 from app.llm.profiles import merge_profile
 from app.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
 from app.llm.secrets import KeyVault
@@ -33,6 +33,10 @@ _REFUSAL_WORDS = (
     "not allowed",
     "not available",
 )
+
+
+PATIENT = Timeouts(first_s=600.0, idle_s=300.0)
+"""For servers on this machine, which load models from disk and read long prompts slowly."""
 
 
 class HttpProvider(ABC):
@@ -67,9 +71,9 @@ class HttpProvider(ABC):
         self._clock = clock or SystemClock()
         self._rng = rng
         self._refused: dict[str, set[str]] = {}
-        self.http = HttpClient(
-            self.base_url(config.base_url), provider=config.name, key=self._key, clock=self._clock, timeouts=timeouts or self.timeouts
-        )
+        url = self.base_url(config.base_url)
+        timeouts = timeouts or (PATIENT if is_loopback(url) else self.timeouts)
+        self.http = HttpClient(url, provider=config.name, key=self._key, clock=self._clock, timeouts=timeouts)
 
     @staticmethod
     @abstractmethod
@@ -85,8 +89,12 @@ class HttpProvider(ABC):
         """A parser for one answer of this media type."""
 
     @abstractmethod
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """The models the server offers, fetched with ``get(method, path)``."""
+
     async def list_models(self) -> list[ModelInfo]:
-        """The models the server offers."""
+        """See ``app.llm.base.Provider.list_models``."""
+        return await self.read_models(self.json)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """See ``app.llm.base.ChatModel.stream``."""
@@ -101,11 +109,11 @@ class HttpProvider(ABC):
         return next((info for info in models if info.name == model), merge_profile(self.kind, ModelInfo(provider=self.name, name=model)))
 
     async def test(self) -> ProviderHealth:
-        """Reach the server and count its models. The key is read anew from the keyring."""
+        """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring."""
         self._vault.forget_cached(self.name)
         start = self._clock.monotonic()
         try:
-            models = await self.list_models()
+            models = await self.read_models(self.http.json)
         except AtelierError as error:
             return ProviderHealth(ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code)
         return ProviderHealth(ok=True, latency_ms=self._since(start), models=len(models), message=_("Connected."))
@@ -163,8 +171,12 @@ class HttpProvider(ABC):
         where = Where(self.name, request.model)
         async with self.http.stream("POST", self.chat_path, payload, model=request.model) as response:
             parser = self.parser(request, response.content_type)
+            size = 0
             async with aclosing(response.chunks()) as chunks:
                 async for chunk in chunks:
+                    size += len(chunk)
+                    if size > MAX_BODY:
+                        raise provider_error(where, "bad_response", f"more than {MAX_BODY} bytes")
                     try:
                         deltas = parser.feed(chunk)
                     except LineTooLongError:

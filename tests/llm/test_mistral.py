@@ -119,7 +119,7 @@ async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: An
         (401, {"detail": "Unauthorized"}, "auth"),
         (401, {"message": "Your monthly quota is used up", "request_id": "1"}, "quota"),
         (422, {"object": "error", "message": {"detail": [{"loc": ["body", "messages"], "msg": "bad"}]}}, "bad_request"),
-        (400, {"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1500"}, "bad_request"),
+        (400, {"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1500"}, "not_found"),
     ],
 )
 async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, body: Any, code: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.domain.clock import Clock
+from app.domain.errors import ContextOverflowError
 from app.domain.provider import ProviderConfig, ProviderKind
 from app.llm.errors import Where, provider_error
 from app.llm.factory import create_http_provider
@@ -23,6 +24,8 @@ BATCH = 96
 """Texts in one request."""
 LONGEST = 20_000
 """Characters of a text that are embedded: hosted models see 8,192 tokens, and fewer than 2.5 characters a token is rare."""
+SHORTEST = 200
+"""Characters a text is never cut below, however short the model's window says it is."""
 _EMPTY = "(empty)"
 """Stands for a blank text, which servers refuse."""
 
@@ -74,20 +77,35 @@ class RemoteEmbedder:
         return cls(provider, model, dimension)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """See ``app.llm.base.Embedder.embed``. Batches of 96; texts over 20,000 characters are cut."""
+        """See ``app.llm.base.Embedder.embed``. Batches of 96; texts over 20,000 characters, or over the model's window, are cut."""
         import numpy as np
 
         before = _prefix(self._model, query)
         prepared = [before + (text.strip()[:LONGEST] or _EMPTY) for text in texts]
         rows: list[np.ndarray] = []
         for start in range(0, len(prepared), BATCH):
-            vectors = await _request(self._provider, self._model, prepared[start : start + BATCH], self.dimension)
+            vectors = await self._vectors(prepared[start : start + BATCH])
             rows.append(await asyncio.to_thread(self._unit, vectors))
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._provider.aclose()
+
+    async def _vectors(self, texts: list[str]) -> list[Any]:
+        """Vectors of a batch; one the model cannot take is halved, and a text by itself is cut until it fits.
+
+        Models with windows as short as 512 tokens are common, and servers refuse what is longer, or what is longer together.
+        """
+        try:
+            return await _request(self._provider, self._model, texts, self.dimension)
+        except ContextOverflowError:
+            if len(texts) == 1 and len(texts[0]) <= SHORTEST:
+                raise
+        if len(texts) == 1:
+            return await self._vectors([texts[0][: max(SHORTEST, len(texts[0]) * 2 // 3)]])
+        middle = len(texts) // 2
+        return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
 
     def _unit(self, vectors: list[Any]) -> np.ndarray:
         """The batch as a matrix of unit vectors."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.errors import ProviderError
+from app.domain.errors import ContextOverflowError, ProviderError
 from app.domain.provider import ProviderConfig, ProviderKind
 from app.llm.embedders.remote import RemoteEmbedder
 from app.llm.secrets import KeyVault
@@ -77,6 +77,18 @@ async def test_blank_long_and_no_texts(openai_server: FakeOpenAI, clock: ManualC
     sent = openai_server.requests[0].json["input"]
     assert sent[0] == "(empty)"
     assert len(sent[1]) == 20_000
+
+
+async def test_texts_over_the_models_window_are_cut(ollama_server: FakeOllama, clock: ManualClock) -> None:
+    ollama_server.embed_limit = 500
+    made = await embedder("ollama", ollama_server.url, clock, dimension=8)
+    vectors = await made.embed(["short", "z" * 3000, "last"])
+    fitted = next(text for request in ollama_server.requests for text in request.json["input"] if text.startswith("z") and len(text) <= 500)
+    assert 300 < len(fitted) <= 500
+    np.testing.assert_allclose(vectors, [unit("short", 8), unit(fitted, 8), unit("last", 8)], atol=1e-6)
+    ollama_server.embed_limit = 10
+    with pytest.raises(ContextOverflowError):
+        await made.embed(["z" * 300])
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ class FakeOllama(FakeServer):
     Attributes:
         installed: names of models with their capabilities; None as capabilities stands for an old server that does not tell.
         call_ids: give calls an id, as newer servers do.
+        embed_limit: characters of a text that ``/api/embed`` takes.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,7 @@ class FakeOllama(FakeServer):
         self.call_ids = False
         self.window = 131_072
         self.dimension = 8
+        self.embed_limit: int | None = None
 
     @property
     def url(self) -> str:
@@ -144,5 +146,8 @@ class FakeOllama(FakeServer):
             return
         body = request.json
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        if self.embed_limit is not None and any(len(text) > self.embed_limit for text in texts):
+            await out.json({"error": "the input length exceeds the context length"}, status=400)
+            return
         vectors = [vector_of(text, body.get("dimensions") or self.dimension) for text in texts]
         await out.json({"model": body["model"], "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": 3})
