@@ -25,7 +25,6 @@ class _CodeText(QPlainTextEdit):
         else:
             event.ignore()
 
-
     def line_height(self) -> float:
         """Pixels from one line to the next."""
         return self.blockBoundingRect(self.document().firstBlock()).height() / max(1, self.document().firstBlock().lineCount())

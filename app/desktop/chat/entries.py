@@ -192,6 +192,11 @@ class Transcript:
         self._add(entry)
         return "append", entry
 
+    def remove(self, entry: Entry) -> None:
+        """Take an item out that the engine refused."""
+        self.entries.remove(entry)
+        self._by_id.pop(entry.id, None)
+
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
         """Take one event of this workflow; sub-agents' events are not shown here."""

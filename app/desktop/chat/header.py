@@ -1,0 +1,157 @@
+"""The line above the transcript: title, agent, model, usage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
+
+from app.desktop.theme import mark
+from app.desktop.widgets import ElidedLabel, IconButton, Translated, label
+from app.desktop.widgets.format import cost, number, percent, tokens
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.domain.agent import Agent
+    from app.domain.chat import Usage
+    from app.domain.provider import ModelInfo
+
+
+class ChatHeader(Translated, QWidget):
+    """Title and pickers.
+
+    Signals:
+        agent_chosen: the agent's id.
+        model_chosen: provider and model.
+    """
+
+    agent_chosen = Signal(str)
+    model_chosen = Signal(str, str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._usage: dict[str, Any] = {}
+        self._custom: tuple[str, str] | None = None
+        self.title = ElidedLabel("", self)
+        mark(self.title, "title")
+        self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.agents = _picker("agent-select", "chip", self)
+        self.models = _picker("model-select", "chip-plain", self)
+        self.usage = label("", "small", self)
+        self.usage.setObjectName("status-usage")
+        self.left = IconButton("panel-left", parent=self)
+        self.left.setObjectName("toggle-sidebar")
+        self.right = IconButton("panel-right", parent=self)
+        self.right.setObjectName("toggle-rail")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 8, 12, 8)
+        row.setSpacing(10)
+        row.addWidget(self.left)
+        row.addWidget(self.title, 3)
+        row.addWidget(self.agents)
+        row.addWidget(self.models)
+        row.addStretch(1)
+        row.addWidget(self.usage)
+        row.addWidget(self.right)
+        self.agents.activated.connect(lambda index: self.agent_chosen.emit(str(self.agents.itemData(index))))
+        self.models.activated.connect(self._on_model)
+        self.retranslate()
+
+    def set_title(self, text: str) -> None:
+        self.title.setText(text)
+        self.title.setMinimumWidth(min(60, self.title.fontMetrics().horizontalAdvance(text)))
+        self.title.setMaximumWidth(self.title.fontMetrics().horizontalAdvance(text) + 8)
+
+    def set_agents(self, agents: Sequence[Agent], current: str) -> None:
+        """The agents by name; ``current`` is an id."""
+        self.agents.clear()
+        for agent in agents:
+            self.agents.addItem(agent.config.name, agent.id)
+        self.agents.setCurrentIndex(max(0, self.agents.findData(current)))
+        self.agents.setVisible(bool(agents))
+
+    def set_models(self, models: Sequence[ModelInfo], provider: str, model: str) -> None:
+        """The chat models of all providers; the current one is listed even when no server offers it now."""
+        self.models.clear()
+        chat = [info for info in models if not info.embedding]
+        if model and all((info.provider, info.name) != (provider, model) for info in chat):
+            self.models.addItem(model, (provider, model))
+        several = len({info.provider for info in chat}) > 1
+        for info in chat:
+            text = info.label or info.name
+            self.models.addItem(f"{text} · {info.provider}" if several else text, (info.provider, info.name))
+        for index in range(self.models.count()):
+            if tuple(self.models.itemData(index)) == (provider, model):
+                self.models.setCurrentIndex(index)
+        self.models.setVisible(self.models.count() > 0)
+
+    def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
+        """Tokens of the whole workflow, share of the model's window in use, and cost."""
+        self._usage = {}
+        if usage is not None and (usage.tokens_input or usage.tokens_output):
+            self._usage = {"in": usage.tokens_input, "out": usage.tokens_output, "cost": usage.cost, "estimated": usage.estimated}
+        self._usage |= {"context": context_tokens, "window": context_window}
+        self._show_usage()
+
+    def take_usage(self, data: dict[str, Any]) -> None:
+        """A ``usage`` stream event."""
+        total = data.get("workflow") or data
+        self._usage = {
+            "in": int(total.get("tokens_input", 0)),
+            "out": int(total.get("tokens_output", 0)),
+            "cost": float(total.get("cost", 0)),
+            "context": int(data.get("context_tokens", 0)),
+            "window": int(data.get("context_window", 0)),
+        }
+        self._show_usage()
+
+    def _show_usage(self) -> None:
+        data = self._usage
+        spent = data.get("in", 0) + data.get("out", 0)
+        if not spent:
+            self.usage.setText("")
+            self.usage.setToolTip("")
+            return
+        parts = [_("{count} tokens", count=tokens(spent))]
+        if data.get("window"):
+            parts.append(percent(min(1.0, data["context"] / data["window"])))
+        if data.get("cost"):
+            parts.append(cost(data["cost"]))
+        self.usage.setText(" · ".join(parts))
+        lines = [
+            _("Sent: {count} tokens", count=number(data["in"])),
+            _("Received: {count} tokens", count=number(data["out"])),
+        ]
+        if data.get("window"):
+            lines.append(_("Context: {used} of {window} tokens", used=number(data["context"]), window=number(data["window"])))
+        lines.append(_("Cost: {cost}", cost=cost(data.get("cost", 0.0))))
+        self.usage.setToolTip("\n".join(lines))
+        self.usage.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
+
+    def _on_model(self, index: int) -> None:
+        provider, model = self.models.itemData(index)
+        self.model_chosen.emit(str(provider), str(model))
+
+    def retranslate(self) -> None:
+        self.agents.setAccessibleName(_("Agent"))
+        self.agents.setToolTip(_("Agent"))
+        self.models.setAccessibleName(_("Model"))
+        self.models.setToolTip(_("Model"))
+        self.left.describe(_("Show or hide the list of workflows"))
+        self.right.describe(_("Show or hide the panes"))
+        self._show_usage()
+
+
+def _picker(name: str, variant: str, parent: QWidget) -> QComboBox:
+    box = QComboBox(parent)
+    box.setObjectName(name)
+    mark(box, variant)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    box.setMinimumContentsLength(4)
+    box.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+    box.setCursor(Qt.CursorShape.PointingHandCursor)
+    box.view().setMinimumWidth(180)
+    box.hide()
+    return box

@@ -1,0 +1,172 @@
+"""The right rail: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
+
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import ElidedLabel, IconButton, Translated
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+    from app.desktop.questions.presenter import QuestionPresenter
+    from app.domain.stream import StreamEvent
+
+TITLES = {
+    "tasks": N_("Tasks"),
+    "activity": N_("Activity"),
+    "memory": N_("Memory"),
+    "reports": N_("Reports"),
+    "questions": N_("Questions"),
+}
+WIDTH = 300
+
+
+class _DockTitle(Translated, QWidget):
+    """A slim bar to drag a pane by, with float and close; the pane itself shows its heading."""
+
+    def __init__(self, dock: QDockWidget, name: str) -> None:
+        super().__init__(dock)
+        self._dock, self._name = dock, name
+        mark(self, "side")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._text = ElidedLabel("", self)
+        mark(self._text, "small")
+        self._float = IconButton("external-link", parent=self, size=11)
+        self._close = IconButton("x", parent=self, size=11)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 2, 6, 0)
+        row.setSpacing(0)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._float)
+        row.addWidget(self._close)
+        self._float.clicked.connect(lambda *_: dock.setFloating(not dock.isFloating()))
+        self._close.clicked.connect(dock.close)
+        dock.topLevelChanged.connect(lambda *_: self.retranslate())
+        self.retranslate()
+
+    def sizeHint(self) -> QSize:
+        return QSize(80, theme().px(22))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, theme().px(22))
+
+    def retranslate(self) -> None:
+        title = _(TITLES[self._name])
+        self._text.setText(title if self._dock.isFloating() else "")
+        self._float.describe(_("Put {pane} back", pane=title) if self._dock.isFloating() else _("Tear {pane} off", pane=title))
+        self._close.describe(_("Hide {pane}", pane=title))
+
+
+class Rail(Translated, QWidget):
+    """Makes the panes' docks in a main window. It is no visible widget itself: it hears language changes for them."""
+
+    def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
+        super().__init__(window)
+        self.hide()
+        self._window, self._bridge = window, bridge
+        self.docks: dict[str, QDockWidget] = {}
+        self.panes: dict[str, QWidget] = {}
+        self._workflow_id = ""
+        window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
+        window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, window.tabPosition(Qt.DockWidgetArea.TopDockWidgetArea))
+        window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        for name in TITLES:
+            self.docks[name] = self._make_dock(name)
+        self.lay_out()
+
+    def _make_dock(self, name: str) -> QDockWidget:
+        dock = QDockWidget(self._window)
+        dock.setObjectName(f"dock-{name}")
+        dock.setAllowedAreas(Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea)
+        dock.setTitleBarWidget(_DockTitle(dock, name))
+        dock.setWindowTitle(_(TITLES[name]))
+        holder = QWidget(dock)
+        mark(holder, "side")
+        holder.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        dock.setWidget(holder)
+        return dock
+
+    def lay_out(self) -> None:
+        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory."""
+        area = Qt.DockWidgetArea.RightDockWidgetArea
+        for dock in self.docks.values():
+            dock.setFloating(False)
+            self._window.addDockWidget(area, dock)
+            dock.show()
+        for name in ("activity", "memory"):
+            previous = "tasks" if name == "activity" else "activity"
+            self._window.splitDockWidget(self.docks[previous], self.docks[name], Qt.Orientation.Vertical)
+        self._window.tabifyDockWidget(self.docks["memory"], self.docks["reports"])
+        self._window.tabifyDockWidget(self.docks["reports"], self.docks["questions"])
+        self.docks["memory"].raise_()
+        width = theme().px(WIDTH)
+        self._window.resizeDocks([self.docks["tasks"]], [width], Qt.Orientation.Horizontal)
+        stack = [self.docks[name] for name in ("tasks", "activity", "memory")]
+        self._window.resizeDocks(stack, [300, 280, 280], Qt.Orientation.Vertical)
+
+    def fill(self, presenter: QuestionPresenter) -> None:
+        """Make the panes; after the first paint, because they are many widgets."""
+        from app.desktop.panes.activity_pane import ActivityPane
+        from app.desktop.panes.inbox_pane import InboxPane
+        from app.desktop.panes.memory_pane import MemoryPane
+        from app.desktop.panes.reports_pane import ReportsPane
+        from app.desktop.panes.task_pane import TaskPane
+
+        made: dict[str, QWidget] = {
+            "tasks": TaskPane(self._bridge),
+            "activity": ActivityPane(self._bridge),
+            "memory": MemoryPane(self._bridge),
+            "reports": ReportsPane(self._bridge),
+            "questions": InboxPane(self._bridge, presenter),
+        }
+        for name, pane in made.items():
+            holder = self.docks[name].widget()
+            self.docks[name].setWidget(pane)
+            holder.deleteLater()
+            self.panes[name] = pane
+        if self._workflow_id:
+            self.set_workflow(self._workflow_id)
+
+    def set_workflow(self, workflow_id: str) -> None:
+        """Every pane shows this workflow."""
+        self._workflow_id = workflow_id
+        for pane in self.panes.values():
+            pane.set_workflow(workflow_id)  # type: ignore[attr-defined]
+
+    def on_stream(self, event: StreamEvent) -> None:
+        for pane in self.panes.values():
+            pane.on_stream(event)  # type: ignore[attr-defined]
+
+    def show_pane(self, name: str) -> None:
+        """Bring a pane to the front, wherever it is."""
+        dock = self.docks[name]
+        dock.show()
+        dock.raise_()
+        if dock.isFloating():
+            dock.activateWindow()
+        if (pane := self.panes.get(name)) is not None:
+            pane.setFocus()
+
+    @property
+    def visible(self) -> bool:
+        return any(not dock.isHidden() for dock in self._docked())
+
+    def set_visible(self, on: bool) -> None:
+        """Show or hide everything that is not torn off."""
+        for dock in self._docked():
+            dock.setVisible(on)
+        if on:
+            self.docks["memory"].raise_()
+
+    def _docked(self) -> Iterator[QDockWidget]:
+        return (dock for dock in self.docks.values() if not dock.isFloating())
+
+    def retranslate(self) -> None:
+        for name, dock in self.docks.items():
+            dock.setWindowTitle(_(TITLES[name]))

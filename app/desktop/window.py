@@ -1,0 +1,412 @@
+"""The main window: three columns, one registry of actions, and the wiring between them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QWidget
+
+from app.desktop.actions import ActionRegistry, action
+from app.desktop.chat.panel import ChatPanel
+from app.desktop.rail import Rail
+from app.desktop.sidebar.sidebar import Sidebar
+from app.desktop.theme import mark, theme
+from app.desktop.theme.icons import app_icon
+from app.desktop.widgets import ToastHost, Translated
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+    from app.desktop.palette import Command, CommandPalette
+    from app.domain.settings import Settings
+
+SIDEBAR_WIDTH = 248
+LAYOUT_VERSION = 1
+
+
+class MainWindow(Translated, QMainWindow):
+    """``main-window``. Shown before the engine is open; ``start`` is called when it is.
+
+    Signals:
+        closing: the person closes the window; the program ends after the engine did.
+        language_wanted: switch the program's language.
+    """
+
+    closing = Signal()
+    language_wanted = Signal(str)
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__()
+        self.bridge = bridge
+        self.setObjectName("main-window")
+        self.setWindowIcon(app_icon())
+        self.setAnimated(False)
+        self.toasts = ToastHost(self)
+        self.sidebar = Sidebar(bridge, self.toasts, self)
+        self.chat = ChatPanel(bridge, self)
+        self.columns = QSplitter(Qt.Orientation.Horizontal, self)
+        mark(self.columns, "columns")
+        self.columns.setChildrenCollapsible(False)
+        self.columns.addWidget(self.sidebar)
+        self.columns.addWidget(self.chat)
+        self.columns.setHandleWidth(5)
+        self.columns.setStretchFactor(1, 1)
+        self.pages = QStackedWidget(self)
+        self.pages.addWidget(self.columns)
+        self.setCentralWidget(self.pages)
+        self.rail = Rail(self, bridge)
+        self.actions_ = ActionRegistry(self)
+        self.presenter: Any = None
+        self._palette: CommandPalette | None = None
+        self._settings_window: QWidget | None = None
+        self._error_page: Any = None
+        self._search_dialog: Any = None
+        self._shown_once = False
+        self._connect()
+        self._size_columns()
+        self.resize(1360, 860)
+        self.retranslate()
+
+    def _connect(self) -> None:
+        self.sidebar.new_wanted.connect(self.new_workflow)
+        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
+        self.sidebar.workflow_gone.connect(self._on_gone)
+        self.sidebar.foot.settings_wanted.connect(self.open_settings)
+        self.sidebar.foot.palette_wanted.connect(self.command_palette)
+        self.sidebar.foot.menu_wanted.connect(self.main_menu)
+        self.sidebar.foot.language_chosen.connect(self.language_wanted)
+        self.chat.workflow_made.connect(self.sidebar.select)
+        self.chat.workflow_shown.connect(self._on_shown)
+        self.chat.run_changed.connect(lambda *_: self._refresh_actions())
+        self.chat.header.left.clicked.connect(self.toggle_sidebar)
+        self.chat.header.right.clicked.connect(self.toggle_panes)
+        self.bridge.failed.connect(self.show_problem)
+        theme().changed.connect(self._size_columns)
+
+    # -- life -----------------------------------------------------------------------------------------------------------------
+    def prepare(self) -> None:
+        """Make what the first paint did not need: panes and the question presenter."""
+        if self.presenter is not None:
+            return
+        from app.desktop.questions.presenter import QuestionPresenter
+
+        self.presenter = QuestionPresenter(self.bridge, self)  # type: ignore[arg-type]
+        self.presenter.workflow_wanted.connect(self.chat.open_workflow)
+        self.presenter.notice.connect(self.toasts.show)
+        self.chat.question_requested.connect(self.presenter.open)
+        self.rail.fill(self.presenter)
+        self.bridge.stream_event.connect(self.rail.on_stream)
+
+    async def start(self, settings: Settings) -> None:
+        """The engine is open: fill everything, and show the workflow that was in view when the program was last used."""
+        self.prepare()
+        self.pages.setCurrentWidget(self.columns)
+        self.sidebar.foot.show_connection("ready")
+        self.presenter.set_notifications(settings.notifications)
+        self.presenter.set_view("", None)
+        await self.chat.load_choices()
+        await self.sidebar.load()
+        last = settings.window.get("workflow", "")
+        known = {workflow.id for workflow in self.sidebar.model.workflows}
+        if last in known:
+            self.chat.open_workflow(last)
+        else:
+            self.new_workflow()
+        self.presenter.start()
+        self._refresh_actions()
+
+    def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
+        """Fill the window with what happened and what to do."""
+        from app.desktop.startup_error import StartupErrorPage
+
+        if self._error_page is None:
+            self._error_page = StartupErrorPage(self)
+            self._error_page.retry_wanted.connect(lambda: retry())
+            self._error_page.quit_wanted.connect(self.close)
+            self.pages.addWidget(self._error_page)
+        self.sidebar.foot.show_connection("failed")
+        self.rail.set_visible(False)
+        self._error_page.show_error(error, data_dir)
+        self.pages.setCurrentWidget(self._error_page)
+
+    def leave_engine_error(self) -> None:
+        """The engine is opened again."""
+        self.sidebar.foot.show_connection("opening")
+        self.rail.set_visible(True)
+        self.pages.setCurrentWidget(self.columns)
+
+    def show_problem(self, error: object) -> None:
+        """An error that no card shows: a toast in the reader's language."""
+        localized = getattr(error, "localized", None)
+        self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
+
+    def raise_up(self) -> None:
+        """A second start of the program asked for the window."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    # -- layout kept ------------------------------------------------------------------------------------------------------------
+    def layout_state(self) -> dict[str, str]:
+        """Geometry and layout as ``settings.window`` keeps them."""
+        return {
+            "geometry": _text(self.saveGeometry()),
+            "state": _text(self.saveState(LAYOUT_VERSION)),
+            "columns": _text(self.columns.saveState()),
+            "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
+            "workflow": self.chat.workflow_id,
+        }
+
+    def restore_layout(self, kept: dict[str, str]) -> None:
+        """Put everything where it was; anything unreadable is left as it is."""
+        if kept.get("geometry"):
+            self.restoreGeometry(_bytes(kept["geometry"]))
+        if kept.get("state"):
+            self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+        if kept.get("columns"):
+            self.columns.restoreState(_bytes(kept["columns"]))
+        self.sidebar.setVisible(kept.get("sidebar") != "hidden")
+
+    def _size_columns(self) -> None:
+        look = theme()
+        self.sidebar.setMinimumWidth(look.px(190))
+        self.sidebar.setMaximumWidth(look.px(460))
+        self.chat.setMinimumWidth(look.px(380))
+        self.columns.setSizes([look.px(SIDEBAR_WIDTH), max(400, self.width() - look.px(SIDEBAR_WIDTH + 300))])
+
+    # -- actions ----------------------------------------------------------------------------------------------------------------
+    @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
+    def new_workflow(self) -> None:
+        self.chat.close_workflow()
+        self.sidebar.select("")
+        self.rail.set_workflow("")
+        if self.presenter is not None:
+            self.presenter.set_view("", None)
+        self._refresh_actions()
+
+    @action("rename-workflow", N_("Rename workflow"), group="workflow", shortcut="F2", icon="pencil")
+    def rename_workflow(self) -> None:
+        self.sidebar.show()
+        self.sidebar.rename_current()
+
+    @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
+    def pin_workflow(self) -> None:
+        self._with_current(self.sidebar.toggle_pin)
+
+    @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
+    def duplicate_workflow(self) -> None:
+        self._with_current(self.sidebar.duplicate)
+
+    @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
+    def export_workflow(self) -> None:
+        self._with_current(self.sidebar.export)
+
+    @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
+    def delete_workflow(self) -> None:
+        self._with_current(self.sidebar.delete)
+
+    @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
+    def find(self) -> None:
+        self.chat.find.enter()
+
+    @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
+    def search_everywhere(self) -> None:
+        from app.desktop.chat.search_everywhere import SearchEverywhere
+
+        if self._search_dialog is None:
+            self._search_dialog = SearchEverywhere(self.bridge, self)
+            self._search_dialog.chosen.connect(self._on_hit)
+        self._search_dialog.popup(self.sidebar.search.text())
+
+    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
+    def stop_run(self) -> None:
+        self.chat.stop()
+
+    @action("focus-composer", N_("Write a message"), group="run", shortcut="Ctrl+L", icon="pencil")
+    def focus_composer(self) -> None:
+        self.chat.composer.field.setFocus()
+
+    @action("attach-pictures", N_("Attach pictures"), group="run", icon="paperclip")
+    def attach_pictures(self) -> None:
+        self.chat.composer.pick()
+
+    @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
+    def jump_to_latest(self) -> None:
+        self.chat.view.scroll_to_end()
+
+    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left")
+    def toggle_sidebar(self) -> None:
+        self.sidebar.setVisible(self.sidebar.isHidden())
+
+    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right")
+    def toggle_panes(self) -> None:
+        self.rail.set_visible(not self.rail.visible)
+
+    @action("show-tasks", N_("Show tasks"), group="view", shortcut="Ctrl+1", icon="list-todo")
+    def show_tasks(self) -> None:
+        self.rail.show_pane("tasks")
+
+    @action("show-activity", N_("Show activity"), group="view", shortcut="Ctrl+2", icon="activity")
+    def show_activity(self) -> None:
+        self.rail.show_pane("activity")
+
+    @action("show-memory", N_("Show memory"), group="view", shortcut="Ctrl+3", icon="brain")
+    def show_memory(self) -> None:
+        self.rail.show_pane("memory")
+
+    @action("show-reports", N_("Show reports"), group="view", shortcut="Ctrl+4", icon="file-text")
+    def show_reports(self) -> None:
+        self.rail.show_pane("reports")
+
+    @action("show-questions", N_("Show questions"), group="view", shortcut="Ctrl+5", icon="inbox")
+    def show_questions(self) -> None:
+        self.rail.show_pane("questions")
+
+    @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
+    def reset_layout(self) -> None:
+        self.sidebar.show()
+        self.rail.lay_out()
+        self._size_columns()
+
+    @action("theme-light", N_("Light theme"), group="view", icon="sun")
+    def theme_light(self) -> None:
+        self._set(theme="light")
+
+    @action("theme-dark", N_("Dark theme"), group="view", icon="moon")
+    def theme_dark(self) -> None:
+        self._set(theme="dark")
+
+    @action("theme-system", N_("Theme of the system"), group="view", icon="monitor")
+    def theme_system(self) -> None:
+        self._set(theme="system")
+
+    @action("larger-text", N_("Larger text"), group="view", shortcut="Ctrl++", icon="plus")
+    def larger_text(self) -> None:
+        self._set(font_scale=min(200, round(theme().scale * 100) + 10))
+
+    @action("smaller-text", N_("Smaller text"), group="view", shortcut="Ctrl+-", icon="minus")
+    def smaller_text(self) -> None:
+        self._set(font_scale=max(80, round(theme().scale * 100) - 10))
+
+    @action("normal-text", N_("Text of normal size"), group="view", shortcut="Ctrl+0")
+    def normal_text(self) -> None:
+        self._set(font_scale=100)
+
+    @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
+    def command_palette(self) -> None:
+        from app.desktop.palette import CommandPalette
+
+        if self._palette is None:
+            self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
+        self._palette.popup()
+
+    @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
+    def open_settings(self) -> None:
+        from app.desktop.settings.window import SettingsWindow
+
+        if self._settings_window is None:
+            made = SettingsWindow(self.bridge, self)  # type: ignore[arg-type]
+            made.setWindowIcon(app_icon())
+            self._settings_window = made
+        self._settings_window.show()
+        self._settings_window.raise_()
+        self._settings_window.activateWindow()
+
+    @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
+    def language_french(self) -> None:
+        self.language_wanted.emit("fr")
+
+    @action("language-english", N_("English"), group="program", icon="languages", keywords="anglais language")
+    def language_english(self) -> None:
+        self.language_wanted.emit("en")
+
+    @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power")
+    def quit(self) -> None:
+        self.close()
+
+    def main_menu(self) -> None:
+        """The menu of all actions, at the foot of the left column."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.actions_.fill(menu)
+        button = self.sidebar.foot.menu
+        menu.popup(button.mapToGlobal(button.rect().topLeft()) - menu.sizeHint().height() * _down())
+
+    def _palette_workflows(self) -> Iterable[Command]:
+        from app.desktop.palette import Command
+
+        def opener(workflow_id: str) -> Callable[[], object]:
+            return lambda: self.chat.open_workflow(workflow_id)
+
+        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
+
+    def _with_current(self, run: Callable[[str], object]) -> None:
+        if self.chat.workflow_id:
+            run(self.chat.workflow_id)
+
+    def _set(self, **fields: Any) -> None:
+        self.bridge.do(lambda a: a.settings.update(**fields))
+
+    def _refresh_actions(self) -> None:
+        there = bool(self.chat.workflow_id)
+        for name in ("rename", "pin", "duplicate", "export", "delete"):
+            self.actions_[f"{name}-workflow"].setEnabled(there)
+        self.actions_["find"].setEnabled(there)
+        self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
+
+    # -- reactions --------------------------------------------------------------------------------------------------------------
+    def _on_shown(self, workflow_id: str) -> None:
+        self.sidebar.select(workflow_id)
+        self.rail.set_workflow(workflow_id)
+        if self.presenter is not None:
+            self.presenter.set_view(workflow_id, self.chat)
+        self._refresh_actions()
+
+    def _on_gone(self, workflow_id: str) -> None:
+        if workflow_id == self.chat.workflow_id:
+            self.new_workflow()
+
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+        if workflow_id:
+            self.chat.open_workflow(workflow_id)
+        if kind == "message":
+            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
+        elif kind in {"report", "memory"}:
+            self.rail.show_pane("reports" if kind == "report" else "memory")
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.accept()
+        self.chat.keep_draft()
+        self.closing.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+
+    def retranslate(self) -> None:
+        self.setWindowTitle("Atelier")
+        self.setAccessibleName(_("Atelier, main window"))
+        self.actions_.retranslate()
+        if self.presenter is not None:
+            self.presenter.retranslate()
+
+
+def _down() -> Any:
+    from PySide6.QtCore import QPoint
+
+    return QPoint(0, 1)
+
+
+def _text(data: QByteArray) -> str:
+    return base64.b64encode(bytes(data.data())).decode()
+
+
+def _bytes(text: str) -> QByteArray:
+    try:
+        return QByteArray(base64.b64decode(text))
+    except ValueError:
+        return QByteArray()
