@@ -210,16 +210,18 @@ class ContextCompacted(_Event):
     """Older entries were cut or replaced so that the request fits.
 
     Attributes:
-        method: ``cut_results`` (old tool output shortened), ``summary`` (by the model) or ``digest`` (without it).
-        dropped: sequence numbers of the entries that are no longer sent.
+        method: ``cut_results`` (old tool output shortened), ``summary`` (by the model), ``digest`` (without it) or ``cut_message`` (one
+            entry shortened to ``kept`` characters).
+        dropped: sequence numbers of the entries that are no longer sent whole.
         summary: what stands in their place.
         covers_history: the summary also stands for all earlier runs.
     """
 
     type: Literal["context_compacted"] = "context_compacted"
     retention: ClassVar[Retention] = Retention.CRITICAL
-    method: Literal["cut_results", "summary", "digest"]
+    method: Literal["cut_results", "summary", "digest", "cut_message"]
     dropped: tuple[int, ...] = ()
+    kept: int = 0
     summary: str = ""
     covers_history: bool = False
     tokens_before: int = 0

@@ -151,7 +151,6 @@ class Atelier:
         unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
         try:
             run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
-            await self.workflows.name_after(workflow_id, prompt)
             async for event in self._until_settled(run_id, queue):
                 yield event
         finally:
@@ -348,6 +347,7 @@ class Atelier:
         if fault is not None:
             self.environment.fault = fault
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.on_started = lambda workflow, content: self.workflows.name_after(workflow.id, content)
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from app.domain.errors import NotFoundError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -38,10 +39,16 @@ from app.engine.run.prompt import FINISH_NOTE
 from app.engine.run.reduce import FINISH_NOW
 from app.engine.run.steps import Done, Wait, next_step
 from app.engine.run.tool_calls import finished
-from app.i18n import N_, language
+from app.i18n import N_, _, language
 from app.tools.core.user_question import answer_result
 
 log = logging.getLogger(__name__)
+
+FINISHED_KEPT = 16
+"""Runs that are over and stay in memory."""
+MOST_IMAGES = 10
+IMAGE_BYTES = 8 * 1024 * 1024
+"""Base64 characters of one image; servers refuse larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,10 @@ class Who:
 
 
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
+
+
+async def _nothing(workflow: Workflow, content: str) -> None:
+    return None
 
 
 @dataclass
@@ -71,14 +82,17 @@ class RunManager:
     Attributes:
         slots: how many runs may work at once; others wait their turn with status ``processing``.
         resolve_agent: finds who answers in a workflow when the caller does not say.
+        on_started: called with the workflow and the message after a run has started; names new workflows.
     """
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
         self._env = env
         self.resolve_agent = resolve_agent
+        self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
         self.conversations = history.Conversations(env.repos)
         self._live: dict[str, _Live] = {}
         self._alive: dict[str, str] = {}
+        self._finished: OrderedDict[str, None] = OrderedDict()
         self._workflow_locks: dict[str, asyncio.Lock] = {}
         self.slots = slots
         self._working = 0
@@ -163,6 +177,7 @@ class RunManager:
         self._live[run_id] = _Live(handle)
         self._alive[row.id] = run_id
         self._drive(run_id)
+        await self.on_started(row, message.content)
         return run_id
 
     async def _dispatch(self, run_id: str, message: UserMessage) -> None:
@@ -244,6 +259,8 @@ class RunManager:
             raise ConflictError(N_("This run is at work already."))
         if state.status.final and not state.failed:
             raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
+        if state.failed and (await self._env.repos.workflows.get(state.workflow_id)).head_run_id != run_id:
+            raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
         if state.status is RunStatus.AWAITING_USER and isinstance(next_step(state), Wait):
             return
         bodies: list[EventBody] = [RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=steps)]
@@ -449,13 +466,25 @@ class RunManager:
             if not state.failed:
                 self.conversations.finished(state)
             self._env.memory_scopes.pop(state.run_id, None)
+            self._over(state.run_id)
+
+    def _over(self, run_id: str) -> None:
+        """Keep the newest runs that are over in memory, and let the others go: the journal has them."""
+        self._finished[run_id] = None
+        self._finished.move_to_end(run_id)
+        while len(self._finished) > FINISHED_KEPT:
+            old, _none = self._finished.popitem(last=False)
+            live = self._live.get(old)
+            if live is not None and live.handle.current.status.final and (live.task is None or live.task.done()):
+                del self._live[old]
 
     def _broke(self, live: _Live, error: BaseException) -> None:
         """The journal could not be written: nothing followed from what was not committed. Fold again at the next try."""
         log.error("run %s stopped: %s", live.handle.run_id, error, exc_info=error)
         state = live.handle.current
         code = error.code if isinstance(error, AtelierError) else "internal_error"
-        self._env.publish(state, ChunkType.ERROR, code=code, message=str(error), recoverable=True)
+        text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        self._env.publish(state, ChunkType.ERROR, code=code, message=text, recoverable=True)
         self._live.pop(live.handle.run_id, None)
         self._env.journal.forget(live.handle.workflow_id)
 
@@ -475,9 +504,13 @@ def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
 
     Raises:
         UsageError: it is blank and has no image.
-        LimitError: it is longer than ``limits.MESSAGE`` characters.
+        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
     """
     if not content.strip() and not images:
         raise UsageError(N_("The message is empty. Write something, or attach an image."))
+    if len(images) > MOST_IMAGES:
+        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
+    if any(len(image.data) > IMAGE_BYTES for image in images):
+        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
     if len(content) > limits.MESSAGE:
         raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)

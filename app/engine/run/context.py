@@ -6,14 +6,14 @@ Order of saving: old tool results are cut, then old turns are summarised, and at
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from app.domain.errors import ContextOverflowError
-from app.engine.run.reduce import shortened
+from app.engine.run.reduce import CUT_MARK, shortened
 from app.engine.run.state import Entry, EntryKind, RunState
 from app.i18n import N_
-from app.llm.tokens import estimate
+from app.llm.tokens import BYTES_PER_TOKEN, estimate
 
 PER_MESSAGE = 4
 """Tokens a chat template adds around a message (see ``app.llm.tokens``)."""
@@ -23,6 +23,8 @@ SAFETY = 0.95
 """Share of the window a request may fill by our own count, which is an estimate."""
 KEEP_GROUPS = 2
 """The newest groups (a message, or a reply with its results) whose tool results are not cut first."""
+SHORTEST = 200
+"""Characters no text is shortened below."""
 TARGET = 0.6
 """Share of the room that old turns are compacted to, so that it is not needed again at once."""
 
@@ -52,7 +54,16 @@ class Summarise:
     tokens: int
 
 
-Plan = Ready | CutResults | Summarise
+@dataclass(frozen=True, slots=True)
+class Shorten:
+    """Shorten this entry in its middle to ``kept`` characters: nothing older is left to save room with."""
+
+    seq: int
+    kept: int
+    tokens: int
+
+
+Plan = Ready | CutResults | Summarise | Shorten
 
 
 def entry_tokens(entry: Entry, factor: float) -> float:
@@ -114,8 +125,7 @@ def plan(
     old = _old_enough(found, sizes, room * TARGET)
     if old:
         return Summarise(old, int(total + fixed))
-    entries = _squeezed(found, sizes, room, factor)
-    return Ready(_request(state, entries, system, tools, window), int(room + fixed), window)
+    return _shorten(state.conversation, total - room, factor, int(total + fixed), window)
 
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
@@ -137,23 +147,19 @@ def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target:
     return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
 
 
-def _squeezed(found: list[tuple[Entry, ...]], sizes: dict[int, float], room: float, factor: float) -> tuple[Entry, ...]:
-    """Only the newest group and a summary are left and are still too long: shorten the longest texts in the middle until they fit."""
-    entries = [entry for group in found for entry in group]
-    while sum(sizes[e.seq] for e in entries) > room:
-        longest = max(range(len(entries)), key=lambda i: len(entries[i].text))
-        entry = entries[longest]
-        over = sum(sizes[e.seq] for e in entries) - room
-        characters = max(200, len(entry.text) - int(over / factor * 3.2) - 200)
-        if characters >= len(entry.text):
-            break
-        half = characters // 2
-        text = f"{entry.text[:half]}\n[… {len(entry.text) - characters} characters left out, the window is full …]\n{entry.text[-half:]}"
-        entries[longest] = replace(entry, text=text)
-        sizes = {**sizes, entry.seq: entry_tokens(entries[longest], factor)}
-        if characters == 200:
-            break
-    return tuple(entries)
+def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
+    """Only the newest group and a summary are left and are still ``over`` tokens too long: the longest text gives way."""
+    longest = max(entries, key=lambda entry: len(entry.text))
+    size = len(longest.text.encode("utf-8", errors="replace"))
+    # Characters may take several bytes: what has to go is reckoned in this text's own mixture.
+    gone = int(over / factor * BYTES_PER_TOKEN * len(longest.text) / max(1, size)) + len(CUT_MARK) + 40
+    kept = max(SHORTEST, len(longest.text) - gone)
+    if kept >= len(longest.text):
+        raise ContextOverflowError(
+            N_("The conversation's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
+            window=window,
+        )
+    return Shorten(longest.seq, kept, tokens)
 
 
 def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:

@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.domain.errors import AtelierError, StorageError
 from app.domain.events import (
     CallStatus,
     EventBody,
@@ -27,6 +28,7 @@ from app.engine.run.model_call import ModelCall
 from app.engine.run.state import RunState
 from app.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Step, Wait, next_step
 from app.engine.run.tool_calls import ToolCalls, closed
+from app.i18n import _
 from app.policy import budget
 
 log = logging.getLogger(__name__)
@@ -117,14 +119,12 @@ class Driver:
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again."""
-        from app.domain.errors import AtelierError, StorageError
-
         if isinstance(error, StorageError):
             raise error
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         if not isinstance(error, AtelierError):
             log.exception("the model call failed unexpectedly")
-        message = str(error) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
         interrupted = self._model_call.interrupted("error") if self._model_call else []
         await self._env.journal.append(self._handle, *interrupted, RunFailed(code=code, message=message), clear_partial=True)
 

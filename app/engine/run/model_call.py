@@ -36,7 +36,7 @@ from app.engine.journal import RunHandle
 from app.engine.run import context, prompt
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.state import Entry, RunState
-from app.i18n import N_
+from app.i18n import N_, _
 from app.llm.tokens import cost, estimate
 from app.tools.base import ToolCategory
 
@@ -134,6 +134,9 @@ class ModelCall:
                 await self._env.journal.append(
                     self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
                 )
+            elif isinstance(step, context.Shorten):
+                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept, tokens_before=step.tokens)
+                await self._env.journal.append(self._handle, shorter)
             else:
                 await self._summarise(opened, step, window, factor)
 
@@ -260,7 +263,7 @@ class ModelCall:
         await self._env.journal.append(self._handle, *self.interrupted("overflow"), WindowLearned(context_window=max(512, smaller)))
 
     async def _failed(self, code: str, error: ProviderError) -> None:
-        failed = RunFailed(code=code, message=str(error), recoverable=error.recoverable or code != "bad_request")
+        failed = RunFailed(code=code, message=error.localized(_), recoverable=error.recoverable or code != "bad_request")
         await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
 
 

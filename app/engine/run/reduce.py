@@ -274,24 +274,28 @@ def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
     )
 
 
-def shortened(text: str) -> str:
-    """The beginning and end of a long tool result, with how much is missing between."""
-    if len(text) <= CUT_TO + 80:
+CUT_MARK = "\n[… {missing} characters were cut to save room {hint}…]\n"
+
+
+def shortened(text: str, kept: int = CUT_TO, hint: str = "; call the tool again to read them ") -> str:
+    """The beginning and end of a long text, ``kept`` characters in all, with how much is missing between."""
+    if len(text) <= kept + 80:
         return text
-    half = CUT_TO // 2
-    return f"{text[:half]}\n[… {len(text) - CUT_TO} characters were cut to save room; call the tool again to read them …]\n{text[-half:]}"
+    half = kept // 2
+    return f"{text[:half]}{CUT_MARK.format(missing=len(text) - 2 * half, hint=hint)}{text[-half:]}"
 
 
 @_on(ContextCompacted)
 def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
     dropped = frozenset(body.dropped)
     state = replace(state, usage=state.usage + body.usage)
-    if body.method == "cut_results":
+    if body.method in ("cut_results", "cut_message"):
+        cut = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
 
-        def cut(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-            return tuple(replace(e, text=shortened(e.text), images=(), cut=True) if e.seq in dropped else e for e in entries)
+        def shorter(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+            return tuple(replace(e, text=shortened(e.text, *cut), images=(), cut=True) if e.seq in dropped else e for e in entries)
 
-        return replace(state, history=cut(state.history), entries=cut(state.entries))
+        return replace(state, history=shorter(state.history), entries=shorter(state.entries))
     summary = Entry(seq=event.seq, kind=EntryKind.SUMMARY, text=body.summary, retention=Retention.CRITICAL)
     return replace(
         state,

@@ -10,7 +10,7 @@ from app.domain.chat import Role, ToolSpec
 from app.domain.errors import ContextOverflowError
 from app.domain.events import ContextCompacted
 from app.engine.run import context, prompt
-from app.engine.run.context import CutResults, Ready, Summarise, messages, plan
+from app.engine.run.context import CutResults, Ready, Shorten, Summarise, messages, plan
 from app.engine.run.state import EntryKind, carried
 from app.llm.tokens import estimate_request
 from tests.support.runs import Script, agent, call, finished, reply, started
@@ -24,6 +24,8 @@ def fitted(script: Script, window: int, *, system: str = "You help.") -> Ready:
             return step
         if isinstance(step, CutResults):
             script.add(ContextCompacted(method="cut_results", dropped=step.seqs))
+        elif isinstance(step, Shorten):
+            script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
         else:
             digest = prompt.digest(step.entries, limit=int(window * 0.2 * 3.2))
             script.add(ContextCompacted(method="digest", dropped=tuple(e.seq for e in step.entries), summary=digest))
@@ -104,9 +106,12 @@ def test_instructions_that_fill_the_window_are_a_clear_error() -> None:
 def test_learned_factor_counts() -> None:
     script = Script(message="x" * 6000)
     assert isinstance(plan(script.state, system="s", tools=(), window=4096), Ready)
-    squeezed = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
-    assert isinstance(squeezed, Ready)
-    assert "left out" in squeezed.request.messages[-1].content
+    step = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
+    assert isinstance(step, Shorten)
+    script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
+    shortened = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
+    assert isinstance(shortened, Ready)
+    assert "characters were cut" in shortened.request.messages[-1].content
 
 
 def test_dangling_call_gets_a_result_and_orphan_result_is_left_out() -> None:
