@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from app.domain.chat import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
+from app.domain.chat import ChatMessage, ImagePart, Role, ToolCall
 
 NO_RESULT = '{"success": false, "error": "The call was interrupted; its result is unknown.", "code": "interrupted"}'
 CONTINUE = "Continue."
@@ -90,11 +90,6 @@ def mistral_id(call_id: str) -> str:
 def data_url(image: ImagePart) -> str:
     """An image as a ``data:`` URL."""
     return f"data:{image.media_type};base64,{image.data}"
-
-
-def used_call_names(request: ChatRequest) -> dict[str, str]:
-    """Tool names of the conversation's calls by their ids."""
-    return {call.id: call.name for message in request.messages for call in message.tool_calls}
 
 
 class _Results:

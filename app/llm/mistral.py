@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 from app.domain.chat import ChatMessage, ChatRequest, Role
 from app.domain.provider import ModelInfo, ProviderKind
 from app.llm.assembly import StreamParser
+from app.llm.chat_completion import ChatCompletionParser
 from app.llm.errors import Where
 from app.llm.http import checked_base_url
 from app.llm.messages import arguments_text, arrange, data_url, function_name, mistral_id
-from app.llm.openai_compatible import ChatCompletionParser, json_schema_format, wire_tools
+from app.llm.openai_compatible import json_schema_format, wire_tools
 from app.llm.profiles import bare_name, looks_like_embedder, merge_profile
 from app.llm.provider import HttpProvider
 

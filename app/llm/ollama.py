@@ -85,10 +85,6 @@ class OllamaProvider(HttpProvider):
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
         return merge_profile(self.kind, self._info(item))
 
-    async def version(self) -> str:
-        """The server's version, empty when it does not say."""
-        return str((await self.optional_json("GET", "/api/version")).get("version", ""))
-
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         details = item["details"] if isinstance(item.get("details"), dict) else {}
         capabilities = item["capabilities"] if isinstance(item.get("capabilities"), list) else None

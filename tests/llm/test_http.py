@@ -13,7 +13,7 @@ import pytest
 from app.domain.chat import TextDelta
 from app.domain.errors import ProviderError, UsageError
 from app.llm import http
-from app.llm.http import HttpClient, Stalled, Watchdog, checked_base_url, is_loopback
+from app.llm.http import HttpClient, checked_base_url, is_loopback
 from app.llm.retry import RetryPolicy
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
@@ -111,44 +111,6 @@ async def test_comments_keep_a_reply_alive(openai_server: FakeOpenAI, chat: Any,
     await clock.advance(250)
     gate.set()
     assert len(await rest) > 1
-
-
-async def test_the_watchdog_passes_on_a_real_cancellation(clock: ManualClock) -> None:
-    async with Watchdog(clock, 10) as watchdog:
-        task = asyncio.create_task(watchdog.run(asyncio.Event().wait()))
-        await clock.settle()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-
-async def test_the_watchdog_ends_a_wait_and_leaves_its_task_usable(clock: ManualClock) -> None:
-    async def waiter() -> str:
-        async with Watchdog(clock, 10) as watchdog:
-            with pytest.raises(Stalled):
-                await watchdog.run(asyncio.Event().wait())
-        await asyncio.sleep(0)
-        return "went on"
-
-    task = asyncio.create_task(waiter())
-    await clock.settle()
-    await clock.advance(10)
-    assert await task == "went on"
-    assert task.cancelling() == 0
-
-
-async def test_work_between_two_reads_is_not_silence(clock: ManualClock) -> None:
-    async with Watchdog(clock, 10) as watchdog:
-        await watchdog.run(asyncio.sleep(0))
-        await clock.advance(25)
-        await watchdog.run(asyncio.sleep(0))
-        waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))
-        await clock.settle()
-        await clock.advance(9)
-        assert not waiting.done()
-        await clock.advance(11)
-        with pytest.raises(Stalled):
-            await waiting
 
 
 async def test_an_endless_answer_is_refused(openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.domain.chat import ChatMessage, ChatReply, FinishReason, ImagePart, ReplyDone, Role, TextDelta, ToolCallDelta, Usage
+from app.domain.chat import ChatMessage, FinishReason, ImagePart, Role, TextDelta, Usage
 from app.domain.errors import ContextOverflowError, ProviderError
-from app.llm.errors import Where
-from app.llm.openai_compatible import ChatCompletionParser, OpenAICompatibleProvider, json_schema_format
+from app.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply
@@ -300,39 +296,3 @@ async def test_health(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) 
     health = await chat.test()
     assert (health.ok, health.code) == (False, "auth")
     assert "Server" in health.message
-
-
-EVENTS = b"".join(
-    FakeOpenAI.event(FakeOpenAI(), json.dumps(chunk, ensure_ascii=False))
-    for chunk in FakeOpenAI().chunks(
-        Reply(
-            text="<think>où</think>Ça vaut 3 € 🙂",
-            reasoning="d'abord",
-            calls=[Call("a", {"é": "🙂"}, id="1"), Call("b", {"n": [1]}, id="2", whole=True)],
-            pieces=3,
-        )
-    )
-)
-
-
-def parsed(pieces: list[bytes]) -> tuple[tuple[str, str], dict[int, str], ChatReply]:
-    parser = ChatCompletionParser(ask(), Where("Server"))
-    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
-    last = deltas[-1]
-    assert isinstance(last, ReplyDone)
-    assert not any(isinstance(delta, (TextDelta, ToolCallDelta)) and not delta.model_dump() for delta in deltas)
-    return joined(deltas), arguments(deltas), last.reply
-
-
-@given(st.sets(st.integers(0, len(EVENTS)), max_size=40), st.sampled_from([b"\n", b"\r\n", b"\r"]))
-def test_every_chunking_gives_the_same(cuts: set[int], newline: bytes) -> None:
-    expected = parsed([EVENTS])
-    assert expected[2].content == "Ça vaut 3 € 🙂"
-    assert expected[2].reasoning == "d'abordoù"
-    data = EVENTS.replace(b"\n", newline)
-    places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
-    assert parsed([data[start:end] for start, end in itertools.pairwise(places)]) == expected
-
-
-def test_one_byte_at_a_time_gives_the_same() -> None:
-    assert parsed([bytes([byte]) for byte in EVENTS]) == parsed([EVENTS])

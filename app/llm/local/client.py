@@ -12,8 +12,9 @@ from app.domain.chat import ChatDelta, ChatRequest
 from app.domain.clock import Clock
 from app.domain.provider import ProviderConfig, ProviderKind
 from app.llm.assembly import StreamParser
+from app.llm.chat_completion import ChatCompletionParser
 from app.llm.errors import Where
-from app.llm.openai_compatible import ChatCompletionParser, OpenAICompatibleProvider
+from app.llm.openai_compatible import OpenAICompatibleProvider
 from app.llm.retry import RetryPolicy
 from app.llm.secrets import KeyVault
 

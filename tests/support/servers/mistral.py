@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.servers.base import Failure, Reply, Request, Response, dump, split
+from tests.support.servers.base import Failure, Reply, Request, Response, split
 from tests.support.servers.openai import FakeOpenAI, arguments_text, chunk_of, whole
 
 # ChatCompletionRequest of the mistralai SDK 3.7.
@@ -123,7 +123,3 @@ def order_error(text: str) -> tuple[int, dict[str, Any]]:
 
 def error_body(text: str, kind: str, code: str) -> dict[str, Any]:
     return {"object": "error", "message": text, "type": kind, "param": None, "code": code, "raw_status_code": 400}
-
-
-def event_bytes(value: Any) -> bytes:
-    return f"data: {dump(value)}\n\n".encode()
