@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
     """The desktop; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
-    from app.cli.main import data_root, parse_or_exit, register_commands, run_command, utf8_streams
+    from app.cli.main import accept_loss, data_root, parse_or_exit, register_commands, run_command, utf8_streams
     from app.display import desktop_problem
     from app.i18n import _
 
@@ -38,6 +39,8 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
         raised = ask_holder_to_raise(root)
         if raised is not None:
             return raised
+        if arguments.accept_loss:
+            asyncio.run(accept_loss(root))
         register_commands()
         from app.desktop.app import main as desktop
 
@@ -56,8 +59,6 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
 
 def ask_holder_to_raise(root: Path) -> int | None:
     """Ask the process that holds the data folder to show its window: 0 when it does, 1 when it has none, None when nobody holds it."""
-    import asyncio
-
     from app.domain.errors import AtelierError
     from app.engine.ipc.client import find_holder
     from app.i18n import _

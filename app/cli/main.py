@@ -127,6 +127,8 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
         return await _remote(holder, argv, terminal)
     from app.engine.atelier import Atelier
 
+    if arguments.accept_loss:
+        await accept_loss(root)
     async with Atelier.open(root) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         language = (await atelier.settings.get()).language
@@ -134,6 +136,15 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
             set_language(language)
         async with serving(atelier):
             return await perform(atelier, arguments, terminal)
+
+
+async def accept_loss(root: Path) -> None:
+    """Take note that acknowledged changes are gone, so that the database opens from now on."""
+    from app.storage.datadir import DataDir
+    from app.storage.store import Store
+
+    store = await Store.open(DataDir(root).ensure().database, accept_loss=True)
+    await store.close()
 
 
 @asynccontextmanager

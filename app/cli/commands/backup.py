@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.parser import Adder
 from app.i18n import _
@@ -11,6 +11,7 @@ from app.i18n import _
 if TYPE_CHECKING:
     from app.cli.output import Output
     from app.engine.atelier import Atelier
+    from app.storage.backup import BackupInfo
 
 
 def register(add: Adder) -> None:
@@ -48,15 +49,19 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
     from app.engine.services.data import restore_backup
 
     path = path_of(out, arguments.file)
-    _print(out, await restore_backup(path, arguments.data_root), _("Restored from {path}", path=path))
+    info = await restore_backup(path, arguments.data_root)
+    _print(out, info, _("Restored from {path}", path=path))
+    if info.replaced is not None and not out.json:
+        out.note(_("The data it replaces is kept in {path}", path=info.replaced))
     return 0
 
 
-def _print(out: Output, info: Any, done: str) -> None:
+def _print(out: Output, info: BackupInfo, done: str) -> None:
     from app.cli.output import data, line
 
     if out.json:
-        data(out, {"schema": info.schema, "counts": dict(info.counts)})
+        facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
+        data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
     line(out, done)
     for table, count in sorted(info.counts.items()):

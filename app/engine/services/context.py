@@ -57,7 +57,7 @@ class RunControl(Protocol):
 
 
 class ServiceContext(Protocol):
-    """The open engine as a service sees it; read-only here. ``embedder`` and ``memory_search`` change when the embedder is switched in settings."""
+    """The open engine as a service sees it; read-only here. ``embedder`` changes when it is switched in the settings."""
 
     @property
     def repos(self) -> Repositories: ...

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.engine.services.context import ServiceContext
 
 if TYPE_CHECKING:
     from app.storage.backup import BackupInfo
+    from app.storage.transfer import TransferInfo
 
 
 class DataService:
@@ -31,17 +33,28 @@ class DataService:
         """Open a backup in a process of its own and count what is in it."""
         return await verify_backup(path)
 
-    async def export_jsonl(self, target: Path) -> Any:
-        """Every table as JSON lines, one file a table: readable without this program and by any later one."""
+    async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
+        """Every table as JSON lines in a new folder, one file a table, with the report texts: readable without this program.
+
+        ``progress`` is told the number of rows written.
+
+        Raises:
+            ConflictError: the folder is not empty.
+        """
         from app.storage import transfer
 
-        return await transfer.export_jsonl(self._context.repos.store, target)
+        return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
 
-    async def import_jsonl(self, source: Path) -> Any:
-        """Read such an export into the database; rows that are there already are replaced. All lists should be read again afterwards."""
+    async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
+        """Read such an export into an empty data folder; every list is announced as changed afterwards.
+
+        Raises:
+            ConflictError: there are workflows or memories here already.
+            StorageError: the export is not whole, or of a newer version.
+        """
         from app.storage import transfer
 
-        result = await transfer.import_jsonl(self._context.repos.store, source)
+        result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
         self._context.repos.memories.reload()
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):

@@ -1,0 +1,176 @@
+"""Providers against a server that answers, and models with what the user corrected."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from app.domain.agent import AgentConfig
+from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from app.domain.provider import ProviderConfig, ProviderKind
+from app.llm.local.download import DownloadStatus
+from app.llm.secrets import KeyVault
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+from tests.support.servers.openai import FakeOpenAI
+
+SENTINEL = "sk-sentinel-5f0c9a1b7e"
+
+
+def openai(url: str, **more: object) -> ProviderConfig:
+    return ProviderConfig(name="lab", kind=ProviderKind.OPENAI, base_url=url, **more)  # type: ignore[arg-type]
+
+
+async def test_the_builtin_provider_is_always_there(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        assert [config.name for config in await atelier.providers.list()] == ["local"]
+        with pytest.raises(UsageError, match="disable"):
+            await atelier.providers.delete("local")
+        disabled = (await atelier.providers.get("local")).model_copy(update={"enabled": False})
+        await atelier.providers.save(disabled)
+        assert [config.enabled for config in await atelier.providers.list()] == [False]
+        with pytest.raises(UsageError) as caught:
+            await atelier.providers.provider("local")
+        assert caught.value.code == "disabled"
+
+
+async def test_a_server_is_added_tested_listed_and_removed(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(openai(server.url), new=True)
+        health = await atelier.providers.test("lab")
+        assert (health.ok, health.models) == (True, 1)
+        assert [model.name for model in await atelier.providers.models("lab")] == ["test-model"]
+        with pytest.raises(ConflictError):
+            await atelier.providers.save(openai(server.url), new=True)
+        agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="test-model"))
+        with pytest.raises(ConflictError, match="A"):
+            await atelier.providers.delete("lab")
+        await atelier.agents.delete(agent.id)
+        await atelier.providers.delete("lab")
+        with pytest.raises(NotFoundError, match="local"):
+            await atelier.providers.get("lab")
+
+
+async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server:
+        url = server.url
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai(url))
+        health = await atelier.providers.test("lab")
+        assert not health.ok
+        assert health.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"base_url": "ftp://x"}, "invalid_url"),
+        ({"base_url": "localhost:11434"}, "invalid_url"),
+        ({"base_url": "http://"}, "invalid_url"),
+        ({"base_url": "http://x:99999"}, "invalid_url"),
+        ({"base_url": f"https://user:{SENTINEL}@host/v1"}, "secret_in_url"),
+        ({"api_key_env": SENTINEL}, "invalid_env"),
+        ({"kind": ProviderKind.LOCAL}, "builtin"),
+        ({"name": "local"}, "builtin"),
+    ],
+)
+async def test_configurations_that_cannot_work(open_atelier: Opener, fields: dict[str, object], code: str) -> None:
+    config = openai("https://host/v1").model_copy(update=fields)
+    async with open_atelier() as atelier:
+        with pytest.raises(UsageError) as caught:
+            await atelier.providers.save(config)
+        assert caught.value.code == code
+        assert SENTINEL not in str(caught.value)
+        assert len(await atelier.providers.list()) == 1
+
+
+async def test_a_key_is_used_and_shown_nowhere(open_atelier: Opener, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with FakeOpenAI() as server, open_atelier(vault=KeyVault(environ={})) as atelier:
+        server.api_key = SENTINEL
+        await atelier.providers.save(openai(server.url))
+        assert not (await atelier.providers.test("lab")).ok
+        await atelier.providers.set_key("lab", f" {SENTINEL}\n")
+        config = await atelier.providers.get("lab")
+        assert config.has_key
+        assert (await atelier.providers.test("lab")).ok
+        await atelier.providers.clear_key("lab")
+        assert not (await atelier.providers.get("lab")).has_key
+        assert not (await atelier.providers.test("lab")).ok
+        with pytest.raises(ProviderError):
+            await atelier.providers.set_key("lab", "two words")
+        assert SENTINEL not in config.model_dump_json()
+        rows = await atelier.repos.store.query("SELECT * FROM provider")
+        assert SENTINEL not in str(rows)
+        folder = atelier.datadir.root
+    assert SENTINEL not in caplog.text
+    assert not [path for path in folder.rglob("*") if path.is_file() and SENTINEL.encode() in path.read_bytes()]
+
+
+async def test_a_new_address_is_used_at_the_next_call(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as first, FakeOpenAI() as second, open_atelier() as atelier:
+        second.models = [{"id": "other", "object": "model"}]
+        await atelier.providers.save(openai(first.url))
+        assert [model.name for model in await atelier.providers.models("lab")] == ["test-model"]
+        await atelier.providers.save(openai(second.url))
+        assert [model.name for model in await atelier.providers.models("lab")] == ["other"]
+
+
+async def test_corrections_win_until_they_are_reset(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(openai(server.url))
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        edited = await atelier.models.edit("lab", "test-model", price_input=1.5, price_output=6.0, context_window=32_768)
+        assert (edited.source, edited.price_output) == ("user", 6.0)
+        assert heard == [("model", "lab/test-model")]
+        assert (await atelier.models.info("lab", "test-model")).context_window == 32_768
+        assert [model.price_input for model in await atelier.providers.models("lab")] == [1.5]
+        assert any(model.name == "test-model" and model.source == "user" for model in await atelier.models.list())
+        assert (await atelier.models.reset("lab", "test-model")).source != "user"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"price_input": -1.0}, {"price_input": 1001.0}, {"context_window": 10}, {"name": "x"}, {"source": "user"}]
+)
+async def test_corrections_out_of_bounds(open_atelier: Opener, fields: dict[str, object]) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(openai(server.url))
+        with pytest.raises(UsageError):
+            await atelier.models.edit("lab", "test-model", **fields)
+
+
+async def test_a_server_is_asked_about_a_model_once_in_a_while(open_atelier: Opener, clock: ManualClock) -> None:
+    async with FakeOpenAI() as server, open_atelier(clock=clock) as atelier:
+        await atelier.providers.save(openai(server.url))
+        await atelier.models.info("lab", "test-model")
+        asked = len(server.requests)
+        await atelier.models.info("lab", "test-model")
+        assert len(server.requests) == asked
+        await clock.advance(301)
+        await atelier.models.info("lab", "test-model")
+        assert len(server.requests) > asked
+
+
+async def test_a_list_leaves_out_servers_that_are_off(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server:
+        url = server.url
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai(url))
+        assert all(model.provider == "local" for model in await atelier.models.list())
+
+
+async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        offered = atelier.models.catalogue()
+        assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
+        assert await atelier.models.downloads() == []
+        part = atelier.datadir.models / f"{offered[0].file}.part"
+        part.write_bytes(b"abc")
+        [state] = await atelier.models.downloads()
+        assert (state.status, state.received_bytes) == (DownloadStatus.PAUSED, 3)
+        await atelier.models.cancel(offered[0].id)
+        assert not part.exists()
+        with pytest.raises(NotFoundError):
+            await atelier.models.download("missing")

@@ -1,0 +1,112 @@
+"""Settings that take effect, reports that undo, backups and exports that come back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import i18n
+from app.domain import limits
+from app.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from app.engine.services.data import restore_backup, verify_backup
+from tests.engine.conftest import Opener
+
+
+async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        await atelier.settings.update(language="fr", font_scale=150, workflows_running=5, theme="system")
+        assert i18n.language() == "fr"
+        assert atelier.runs.slots == 5
+        assert heard == [("settings", "language"), ("settings", "font_scale"), ("settings", "workflows_running")]
+        assert await atelier.settings.update(font_scale=150) == await atelier.settings.get()
+        assert len(heard) == 3
+    async with open_atelier() as atelier:
+        assert (await atelier.settings.get()).font_scale == 150
+        assert i18n.language() == "fr"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"font_scale": 20}, {"language": "de"}, {"colour": "red"}, {"workflows_running": 0}, {"embedder": {"kind": "magic"}}]
+)
+async def test_settings_out_of_bounds_change_nothing(open_atelier: Opener, fields: dict[str, Any]) -> None:
+    async with open_atelier() as atelier:
+        before = await atelier.settings.get()
+        with pytest.raises(UsageError, match=next(iter(fields))):
+            await atelier.settings.update(**fields)
+        assert await atelier.settings.get() == before
+
+
+async def test_an_embedder_that_cannot_be_made_is_not_stored(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        with pytest.raises(AtelierError):
+            await atelier.settings.update(embedder={"kind": "openai", "provider": "missing", "model": "m"})
+        assert (await atelier.settings.get()).embedder.kind == "builtin"
+
+
+async def test_reports_are_files_that_can_be_changed_and_brought_back(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.reports.write(workflow.id, "Plan.md", "# Plan")
+        report = await atelier.reports.write(workflow.id, "Plan", "# Plan é")
+        assert report.size == len("# Plan é".encode())
+        assert [each.name for each in await atelier.reports.list(workflow.id)] == ["Plan"]
+        path = await atelier.reports.path(workflow.id, "Plan")
+        assert path.read_text("utf-8") == "# Plan é"
+        gone = await atelier.reports.delete(workflow.id, "Plan")
+        assert not path.exists()
+        await atelier.reports.write(workflow.id, "Plan", gone)
+        assert await atelier.reports.read(workflow.id, "Plan") == "# Plan é"
+        with pytest.raises(LimitError):
+            await atelier.reports.write(workflow.id, "Long", "x" * (limits.REPORT + 1))
+        for name in ("../up", "a/b", "", ".hidden", "nul", "x" * 200):
+            with pytest.raises(UsageError):
+                await atelier.reports.write(workflow.id, name, "text")
+        with pytest.raises(NotFoundError):
+            await atelier.reports.read(workflow.id, "Missing")
+        with pytest.raises(NotFoundError):
+            await atelier.reports.write("missing", "Plan", "text")
+
+
+async def test_a_backup_is_checked_and_restored(open_atelier: Opener, tmp_path: Path) -> None:
+    target = tmp_path / "backup.zip"
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("Kept")
+        await atelier.reports.write(workflow.id, "Plan", "# Plan")
+        info = await atelier.data.backup_create(target)
+        assert info.counts["workflow"] == 1
+        with pytest.raises(ConflictError):
+            await atelier.data.backup_create(target)
+        await atelier.workflows.create("Made later")
+        root = atelier.datadir.root
+        with pytest.raises(AtelierError):
+            await restore_backup(target, root)
+    assert (await verify_backup(target)).counts == info.counts
+    await restore_backup(target, root)
+    async with open_atelier() as atelier:
+        assert [each.name for each in await atelier.workflows.list()] == ["Kept"]
+        assert await atelier.reports.read(workflow.id, "Plan") == "# Plan"
+
+
+async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("Exporté")
+        await atelier.memories.add("a fact")
+        written = await atelier.data.export_jsonl(tmp_path / "export")
+        assert written.counts["workflow"] == 1
+        names = [json.loads(line)["name"] for line in (tmp_path / "export" / "workflow.jsonl").read_text("utf-8").splitlines()]
+        assert names == ["Exporté"]
+        with pytest.raises(ConflictError):
+            await atelier.data.import_jsonl(tmp_path / "export")
+        await atelier.workflows.purge(workflow.id)
+        await atelier.memories.delete((await atelier.memories.list())[0].id)
+        heard: list[str] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append(topic))
+        await atelier.data.import_jsonl(tmp_path / "export")
+        assert [each.name for each in await atelier.workflows.list()] == ["Exporté"]
+        assert len((await atelier.memories.search("fact")).hits) == 1
+        assert "workflow" in heard
