@@ -70,16 +70,18 @@ async def test_xml_dialect_gives_the_same_calls(kind: ProviderKind, tmp_path: Pa
         assert events[-1].data["status"] == "completed"
 
 
-async def test_a_server_that_is_gone_fails_with_a_retry(tmp_path: Path, clock: ManualClock) -> None:
-    async with FakeOpenAI() as server:
-        url = server.url
-    async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"KEY": "k" * 20}), clock=clock) as atelier:
-        await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=url, api_key_env="KEY"))
-        running = asyncio.create_task(events_of(atelier, AgentConfig(name="A", provider="server", model="test-model")))
+async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp_path: Path, clock: ManualClock) -> None:
+    async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), clock=clock) as atelier:
+        agent = AgentConfig(name="A", provider="server", model="test-model")
+        async with FakeOpenAI() as server:
+            await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=server.url))
+            server.script(Reply(text="Here I am."))
+            assert (await events_of(atelier, agent))[-1].data["status"] == "completed"
+        running = asyncio.create_task(events_of(atelier, agent))
         while not running.done():
-            await clock.advance(10)
+            await clock.advance(5)
         events = await running
-    assert [event.data["details"]["attempt"] for event in events if event.chunk_type is ChunkType.RETRY]
+    assert [event.data["details"]["attempt"] for event in events if event.chunk_type is ChunkType.RETRY] == [2, 3, 4, 5]
     failed = next(event for event in events if event.chunk_type is ChunkType.ERROR)
     assert (failed.data["code"], failed.data["recoverable"]) == ("unreachable", True)
     assert events[-1].data["status"] == "error"
