@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
 
+from app.desktop.panes.fields import pad
 from app.desktop.panes.form_dialog import FormDialog
 from app.desktop.panes.memory_list import TYPE_WORDS, MemoryRow, score_parts
 from app.desktop.panes.wording import date_time, locale, number
@@ -71,6 +72,7 @@ class MemoryDialog(FormDialog):
         self.importance = QDoubleSpinBox(self)
         self.importance.setObjectName("memory-importance")
         self.importance.setLocale(locale())
+        pad(self.importance)
         self.importance.setRange(0.0, 1.0)
         self.importance.setSingleStep(0.1)
         self.importance.setDecimals(2)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.desktop.panes.fields import pad
 from app.desktop.panes.wording import locale, number
 from app.desktop.settings.tool_boxes import ToolBoxes
 from app.desktop.theme import theme
@@ -71,6 +72,7 @@ def _spin(low: int, high: int, parent: QWidget) -> QSpinBox:
     made = QSpinBox(parent)
     made.setRange(low, high)
     made.setGroupSeparatorShown(True)
+    pad(made)
     return made
 
 
@@ -80,6 +82,7 @@ def _decimal(low: float, high: float, step: float, places: int, parent: QWidget)
     made.setSingleStep(step)
     made.setDecimals(places)
     made.setGroupSeparatorShown(True)
+    pad(made)
     return made
 
 

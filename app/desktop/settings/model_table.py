@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from app.desktop.panes.wording import locale
-from app.desktop.theme import theme
+from app.desktop.theme import mark, theme
 from app.desktop.widgets import Translated
 from app.domain.provider import ModelInfo
 from app.i18n import _
@@ -30,6 +30,7 @@ class ModelTable(Translated, QTableWidget):
         for column in range(1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.setShowGrid(False)
+        mark(self, "plain")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setTabKeyNavigation(False)
         self.setMinimumHeight(theme().px(140))
@@ -58,6 +59,12 @@ class ModelTable(Translated, QTableWidget):
 
     def retranslate(self) -> None:
         self.setHorizontalHeaderLabels([_("Model"), _("Window (tokens)"), _("$ / M in"), _("$ / M out")])
+        centre = Qt.AlignmentFlag.AlignVCenter
+        for column in range(len(COLUMNS)):
+            side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+            header = self.horizontalHeaderItem(column)
+            if header is not None:
+                header.setTextAlignment(side | centre)
         self.setAccessibleName(_("Models: double-click a number to change it"))
 
     @staticmethod

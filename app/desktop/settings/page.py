@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractSpinBox,
     QComboBox,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.desktop.panes.base import toast
+from app.desktop.panes.fields import pad
 from app.desktop.panes.jobs import Jobs
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Card, Translated, label
@@ -34,7 +35,7 @@ COLUMN = 720
 
 
 class Row(QWidget):
-    """Caption and hint on the left, control on the right; narrow windows put the control below."""
+    """Caption and hint on the left, control on the right; with ``stretch`` the control takes most of the width."""
 
     def __init__(self, control: QWidget, parent: QWidget | None = None, *, stretch: bool = False) -> None:
         super().__init__(parent)
@@ -43,16 +44,19 @@ class Row(QWidget):
         self.hint = label("", "small", self, wrap=True)
         self.hint.hide()
         self.caption.setBuddy(control)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 4, 0, 4)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(2)
-        side = Qt.AlignmentFlag(0) if stretch else Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        grid.addWidget(self.caption, 0, 0)
-        grid.addWidget(self.hint, 1, 0)
-        grid.addWidget(control, 0, 1, 2, 1, side)
-        grid.setColumnStretch(0, 2 if stretch else 1)
-        grid.setColumnStretch(1, 3 if stretch else 0)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addStretch(1)
+        texts.addWidget(self.caption)
+        texts.addWidget(self.hint)
+        texts.addStretch(1)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 4, 0, 4)
+        line.setSpacing(16)
+        line.addLayout(texts, 2 if stretch else 1)
+        line.addWidget(control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter)
+        if isinstance(control, QAbstractSpinBox):
+            pad(control)
 
     def set_texts(self, caption: str, hint: str = "") -> None:
         self.caption.setText(caption)

@@ -42,7 +42,7 @@ class ToolBoxes(QWidget):
         self._others: tuple[str, ...] = ()
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(4)
+        self._column.setSpacing(0)
 
     def set_choices(self, choices: Iterable[ToolChoice]) -> None:
         """Build the boxes; keeps what is ticked."""
@@ -65,7 +65,7 @@ class ToolBoxes(QWidget):
             box.setAccessibleDescription(_(choice.summary))
             box.clicked.connect(lambda _on: self.changed.emit())
             text = label(_(choice.summary), "small", self, wrap=True)
-            text.setContentsMargins(28, 0, 0, 4)
+            text.setContentsMargins(28, 0, 0, 8)
             text.setBuddy(box)
             self._column.addWidget(box)
             self._column.addWidget(text)

@@ -74,6 +74,7 @@ class AgentsPage(SettingsPage):
         self.note.hide()
         form_card.body.addWidget(self.note)
         row = QHBoxLayout()
+        row.setSpacing(8)
         self.revert, self.save = QPushButton(self), QPushButton(self)
         self.revert.setObjectName("agent-revert")
         self.save.setObjectName("agent-save")

@@ -16,7 +16,7 @@ from app.desktop.panes.base import toast
 from app.desktop.settings.busy import Busy
 from app.desktop.settings.page import SettingsPage
 from app.desktop.settings.registry import settings_page
-from app.desktop.theme import mark, theme
+from app.desktop.theme import mark
 from app.desktop.widgets import Pill, label
 from app.desktop.widgets.basic import PillKind
 from app.i18n import N_, _
@@ -69,6 +69,7 @@ class DiagnosticsPage(SettingsPage):
         doctor.body.addLayout(self._grid)
         doctor.body.addWidget(self.busy)
         buttons = QHBoxLayout()
+        buttons.setSpacing(8)
         self.again, self.copy = QPushButton(self), QPushButton(self)
         self.again.setObjectName("doctor-again")
         self.copy.setObjectName("diagnostics-copy")
@@ -86,8 +87,7 @@ class DiagnosticsPage(SettingsPage):
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
-        mark(self.log, "plain")
-        self.log.setFont(theme().font(12, mono=True))
+        mark(self.log, "mono")
         log.body.addWidget(self.log)
         self.end()
         self.again.clicked.connect(lambda *_: self.reload())

@@ -66,6 +66,7 @@ class MemoryPage(SettingsPage):
         self.reembed.setObjectName("memory-reembed")
         mark(self.apply, "primary")
         buttons = QHBoxLayout()
+        buttons.setSpacing(8)
         buttons.addStretch(1)
         buttons.addWidget(self.reembed)
         buttons.addWidget(self.apply)
