@@ -1,7 +1,7 @@
 """How often the guided starter model does what a prompt asks, from end to end: ``python -m tests.bench.bench_guided``.
 
 A prompt is right when the first call is the expected action with the expected argument (for small talk: no call), and the answer after the
-tool's real or simulated result holds the needed fact. Two figures: the prompts the dialect was built with, and the ones apart, which
+tool's real result holds the needed fact. Two figures: the prompts the dialect was built with, and the ones apart, which
 were written first and never tuned on; the second is the figure.
 """
 
@@ -12,80 +12,83 @@ import json
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolCall, ToolSpec
+from app.domain.base import new_id
+from app.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from app.domain.clock import SystemClock
+from app.domain.workflow import Workflow
 from app.llm.embedders.builtin import BuiltinEmbedder
 from app.llm.guided import GuidedModel
 from app.llm.guided.actions import action_of
 from app.llm.guided.language import plain
 from app.llm.local.models import STARTER
 from app.llm.local.provider import LocalProvider
+from app.storage.datadir import DataDir
+from app.storage.repositories import Repositories
+from app.storage.store import Store
+from app.tools.base import AskUser, ToolContext
 from app.tools.core.expression import evaluate
+from app.tools.memory.search import MemorySearch
+from app.tools.registry import ToolRegistry, create_default_tool_registry
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
-TOOLS = tuple(
-    ToolSpec(name=name, description=name, parameters={"type": "object"})
-    for name in ("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool")
-)
+TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]
 TOLERANCE = 0.01
 
 
 class Bench:
-    """Runs prompts against the real starter."""
+    """Runs prompts against the real starter and the real tools."""
 
-    def __init__(self, model: GuidedModel, embedder: BuiltinEmbedder, data: dict[str, Any]) -> None:
+    def __init__(self, model: GuidedModel, registry: ToolRegistry, context: ToolContext, data: dict[str, Any]) -> None:
         self.model = model
-        self.embedder = embedder
+        self.registry = registry
+        self.context = context
         self.data = data
 
+    async def seed(self) -> None:
+        """The memories and tasks the prompts ask for."""
+        for memory in self.data["memories"]:
+            await self.tool("MemoryTool", {"operation": "add", "type": "knowledge", "content": memory})
+        for task in self.data["tasks"]:
+            await self.tool("TodoTool", {"operation": "create", "name": task})
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        outcome = await self.registry.execute(name, arguments, replace(self.context, call_id=new_id()))
+        if isinstance(outcome, AskUser):
+            return {"success": True, "selectedOptions": [option.id for option in outcome.question.options[:1]], "textResponse": "this one"}
+        return outcome.data
+
     async def reply(self, *messages: ChatMessage) -> ChatReply:
-        request = ChatRequest(model=STARTER, messages=messages, tools=TOOLS, temperature=0.0, max_tokens=200)
+        tools = tuple(self.registry.get_definitions_by_names(TOOLS))
+        request = ChatRequest(model=STARTER, messages=messages, tools=tools, temperature=0.0, max_tokens=200)
         async for delta in self.model.stream(request):
             if isinstance(delta, ReplyDone):
                 return delta.reply
         raise AssertionError("the stream had no end")
 
     async def fault(self, prompt: dict[str, Any]) -> str:
-        """What went wrong, empty when nothing did."""
-        user = ChatMessage(role=Role.USER, content=prompt["prompt"])
-        first = await self.reply(user)
-        call = first.tool_calls[0] if first.tool_calls else None
-        action = action_of(call.name, call.arguments) if call else None
-        name = action.name if action else "chat"
-        messages = [user]
-        if call is not None and name == "ask" and "ask" not in prompt["action"]:
-            messages += _exchange(first, {"success": True, "selectedOptions": ["1"], "textResponse": ""})
+        """What went wrong, empty when nothing did. A question that confirms a write is answered with yes."""
+        messages = [ChatMessage(role=Role.USER, content=prompt["prompt"])]
+        first = await self.reply(*messages)
+        if _action(first) == "ask" and "ask" not in prompt["action"]:
+            messages += _exchange(first, await self.tool(first.tool_calls[0].name, first.tool_calls[0].arguments))
             first = await self.reply(*messages)
-            call = first.tool_calls[0] if first.tool_calls else None
-            action = action_of(call.name, call.arguments) if call else None
-            name = action.name if action else "chat"
+        name = _action(first)
         if name not in prompt["action"]:
-            return f"{name} {call.arguments if call else first.content!r}"
-        if call is None or action is None:
+            return f"{name} {first.tool_calls[0].arguments if first.tool_calls else first.content!r}"
+        if not first.tool_calls:
             return "" if first.content.strip() else "no answer"
-        if fault := _argument_fault(prompt, str(call.arguments.get(action.argument, ""))):
+        call = first.tool_calls[0]
+        action = action_of(call.name, call.arguments)
+        if action is not None and (fault := _argument_fault(prompt, str(call.arguments.get(action.argument, "")))):
             return f"{fault}: {call.arguments}"
-        messages += _exchange(first, await self.result(call, name))
+        messages += _exchange(first, await self.tool(call.name, call.arguments))
         answer = await self.reply(*messages)
         missing = [fact for fact in self.needed(prompt, name) if plain(fact).lower() not in plain(answer.content).lower()]
         return f"answer {answer.content!r} lacks {missing}" if missing or answer.tool_calls else ""
-
-    async def result(self, call: ToolCall, name: str) -> dict[str, Any]:
-        if name == "calculate":
-            return {"success": True, "result": evaluate(call.arguments["expression"]), "expression": call.arguments["expression"]}
-        if name == "list":
-            return {"success": True, "tasks": [{"id": task, "name": task, "status": "pending"} for task in self.data["tasks"]]}
-        if name == "recall":
-            memories = self.data["memories"]
-            vectors = await self.embedder.embed([*memories, call.arguments["query"]])
-            order = (vectors[:-1] @ vectors[-1]).argsort()[::-1]
-            return {"success": True, "results": [{"content": memories[int(index)]} for index in order[:5]]}
-        if name == "ask":
-            return {"success": True, "selectedOptions": ["1"] if call.arguments.get("options") else [], "textResponse": "this one"}
-        return {"success": True, "task_id": "1", "message": "done"}
 
     def needed(self, prompt: dict[str, Any], name: str) -> list[str]:
         if name == "calculate":
@@ -115,6 +118,12 @@ def _argument_fault(prompt: dict[str, Any], argument: str) -> str:
     return ""
 
 
+def _action(reply: ChatReply) -> str:
+    call = reply.tool_calls[0] if reply.tool_calls else None
+    action = action_of(call.name, call.arguments) if call else None
+    return action.name if action else "chat"
+
+
 def _exchange(reply: ChatReply, result: dict[str, Any]) -> list[ChatMessage]:
     call = reply.tool_calls[0]
     assistant = ChatMessage(role=Role.ASSISTANT, tool_calls=reply.tool_calls)
@@ -125,11 +134,24 @@ def _exchange(reply: ChatReply, result: dict[str, Any]) -> list[ChatMessage]:
 async def measure(name: str, *, show: bool) -> tuple[int, int]:
     """How many prompts of a file are right, of how many."""
     data = json.loads((PROMPTS / f"prompts_{name}.json").read_text("utf-8"))
-    embedder = BuiltinEmbedder()
+    embedder, clock = BuiltinEmbedder(), SystemClock()
     with tempfile.TemporaryDirectory() as folder:
-        provider = LocalProvider(Path(folder), SystemClock())
-        bench = Bench(GuidedModel(provider, embedder), embedder, data)
+        provider = LocalProvider(Path(folder) / "models", clock)
+        store = await Store.open(None, clock=clock)
+        repos = Repositories(store, DataDir(Path(folder)))
+        workflow = Workflow(name="Bench")
+        await repos.workflows.create(workflow)
+        context = ToolContext(
+            workflow_id=workflow.id,
+            run_id=new_id(),
+            call_id="",
+            tasks=repos.tasks,
+            memories=repos.memories,
+            memory_search=MemorySearch(repos.memories, embedder, clock),
+        )
+        bench = Bench(GuidedModel(provider, embedder), create_default_tool_registry(), context, data)
         try:
+            await bench.seed()
             right = 0
             for prompt in data["prompts"]:
                 fault = await bench.fault(prompt)
@@ -139,6 +161,7 @@ async def measure(name: str, *, show: bool) -> tuple[int, int]:
         finally:
             await provider.aclose()
             await embedder.aclose()
+            await store.close()
     return right, len(data["prompts"])
 
 

@@ -56,21 +56,20 @@ def clean(text: str, language: Language) -> str:
 
 
 def spans(text: str, language: Language) -> list[str]:
-    """All runs of words inside the message's clauses, as a model may choose from, longest first, at most 120.
+    """All runs of words inside the message's clauses, as a model may choose from, at most 120.
 
-    Whole clauses come first; then their ends and beginnings; runs of a single word only when the clause has no longer one.
+    Whole clauses come first, then their parts, the longest first; single words only where a clause is one.
     """
-    found: list[str] = []
-    for clause in language.clauses.split(text):
-        words = clause.split()
-        least = 2 if len(words) > 1 else 1
-        for size in range(min(len(words), _MAX_SPAN_WORDS), least - 1, -1):
-            for start in range(len(words) - size + 1):
-                span = clean(" ".join(words[start : start + size]), language)
-                if span and span not in found:
-                    found.append(span)
-    found.sort(key=lambda span: -len(span.split()))
-    return found[:_MAX_SPANS]
+    clauses = [clause.split() for clause in language.clauses.split(text) if clause and clause.strip()]
+    parts = [
+        words[start : start + size]
+        for words in clauses
+        for size in range(2, min(len(words), _MAX_SPAN_WORDS + 1))
+        for start in range(len(words) - size + 1)
+    ]
+    runs = [*clauses, *sorted(parts, key=len, reverse=True)]
+    found = dict.fromkeys(clean(" ".join(words[:_MAX_SPAN_WORDS]), language) for words in runs)
+    return [span for span in found if span][:_MAX_SPANS]
 
 
 def take_priority(text: str, language: Language) -> tuple[int | None, str]:

@@ -28,7 +28,7 @@ from app.llm.guided import answers, fill, replies
 from app.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, LIST, RECALL, REMEMBER, Action, offered
 from app.llm.guided.arithmetic import find
 from app.llm.guided.grammar import one_of
-from app.llm.guided.language import detect, language, plain
+from app.llm.guided.language import LANGUAGES, detect, language, plain
 from app.llm.guided.replies import Turn
 from app.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
 
@@ -156,9 +156,7 @@ class GuidedModel:
     async def _chat(self, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
         """Small talk: the model's own words in English; in French, which it cannot write, what it can do."""
         if turn.language.code != "en":
-            notice = turn.language.text(
-                "notice", help=turn.language.help([name for name in turn.actions if name != CHAT.name] or [CHAT.name])
-            )
+            notice = turn.language.text("notice", help=turn.language.help(_abilities(turn)))
             async for delta in _said(replies.text(turn, notice), turn):
                 yield delta
             return
@@ -243,13 +241,20 @@ def _labels(nearest: Sequence[Example]) -> list[str]:
 
 
 def _smalltalk(turn: Turn) -> ChatReply | None:
-    """The canned reply to a greeting, thanks and the like, when the whole message is one."""
+    """The canned reply to a greeting, thanks and the like, when the whole message is one; it tells its language itself."""
     bare = turn.text.strip(" \t,;:.!?…-")
-    able = [name for name in turn.actions if name != CHAT.name] or [CHAT.name]
-    for pattern, name in turn.language.smalltalk:
-        if pattern.match(bare):
-            return replies.text(turn, turn.language.text(name, help=turn.language.help(able), abilities=""))
+    for code in dict.fromkeys((turn.language.code, *LANGUAGES)):
+        words = language(code)
+        for pattern, name in words.smalltalk:
+            if pattern.match(bare):
+                able = words.help(_abilities(turn))
+                return replies.text(turn, able if name == "help" else words.text(name, help=able))
     return None
+
+
+def _abilities(turn: Turn) -> list[str]:
+    """The offered actions a person would want to hear of."""
+    return [name for name in turn.actions if name != CHAT.name] or [CHAT.name]
 
 
 def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage] | None:

@@ -16,6 +16,8 @@ from app.llm.guided.language import Language
 
 RECALL_LIMIT = 5
 """Memories a search asks for; the answer shows the best of them."""
+RECALL_THRESHOLD = 0.4
+"""More lenient than the tool's own 0.7: the query is a person's question, not words chosen to match."""
 
 
 @dataclass
@@ -43,7 +45,7 @@ def reply(turn: Turn) -> ChatReply:
     if action is CALCULATE:
         return calling(turn, action, {"operation": "eval", "expression": argument})
     if action is RECALL:
-        return calling(turn, action, {"operation": "search", "query": argument, "limit": RECALL_LIMIT, "threshold": 0.0})
+        return calling(turn, action, {"operation": "search", "query": argument, "limit": RECALL_LIMIT, "threshold": RECALL_THRESHOLD})
     if action is ASK:
         return asking(turn, *fill.question_for_user(argument, words))
     if ASK.name in turn.actions and not fill.explicit(turn.text, action.name, words):

@@ -1,0 +1,225 @@
+"""The guided model as a chat model: with a scripted model for every way through, and with the real starter for the few that matter."""
+
+import json
+
+import pytest
+
+from app.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolSpec, Usage
+from app.domain.clock import SystemClock
+from app.domain.errors import ProviderError
+from app.llm.embedders.builtin import BuiltinEmbedder
+from app.llm.guided import GuidedModel
+from app.llm.local.models import STARTER
+from app.llm.local.provider import LocalProvider
+from app.llm.scripted import ScriptedModel
+
+AUNT = "I need to phone my aunt on Monday"
+UNSURE = "so what do I have to do about my tasks"
+"""The nearest examples of this one are of two actions."""
+ALL = ("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool")
+
+
+class Conversation:
+    """Talks with a guided model and plays the tools."""
+
+    def __init__(self, model, tools=ALL, name="starter"):
+        self.model = model
+        self.tools = tuple(ToolSpec(name=tool, description=tool, parameters={"type": "object"}) for tool in tools)
+        self.name = name
+        self.messages = []
+        self.deltas = []
+
+    async def say(self, text) -> ChatReply:
+        self.messages.append(ChatMessage(role=Role.USER, content=text))
+        return await self.turn()
+
+    async def result(self, **data) -> ChatReply:
+        call = self.messages[-1].tool_calls[-1]
+        content = json.dumps(data)
+        self.messages.append(
+            ChatMessage(role=Role.TOOL, content=content, tool_call_id=call.id, name=call.name, success=data.get("success"))
+        )
+        return await self.turn()
+
+    async def turn(self) -> ChatReply:
+        request = ChatRequest(model=self.name, messages=tuple(self.messages), tools=self.tools, temperature=0.0)
+        self.deltas = [delta async for delta in self.model.stream(request)]
+        assert isinstance(self.deltas[-1], ReplyDone)
+        reply = self.deltas[-1].reply
+        assert reply.content == "".join(delta.content for delta in self.deltas if isinstance(delta, TextDelta))
+        self.messages.append(ChatMessage(role=Role.ASSISTANT, content=reply.content, tool_calls=reply.tool_calls))
+        return reply
+
+
+def scripted(*steps, tools=ALL, language="en"):
+    model = ScriptedModel(list(steps))
+    return model, Conversation(GuidedModel(model, None, language=language), tools)
+
+
+async def test_plain_requests_need_no_model():
+    model, talk = scripted()
+    reply = await talk.say("Add a task: buy ink, high priority")
+    assert reply.finish_reason is FinishReason.TOOL_CALLS
+    assert reply.tool_calls[0].name == "TodoTool"
+    assert reply.tool_calls[0].arguments == {"operation": "create", "name": "buy ink", "priority": 2}
+    assert (await talk.result(success=True, task_id="1")).content == "I added the task “buy ink”."
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("list my tasks", "TodoTool", {"operation": "list"}),
+        ("remember that I prefer tea", "MemoryTool", {"operation": "add", "type": "user_pref", "content": "I prefer tea"}),
+        ("retiens que la clé est ici", "MemoryTool", {"operation": "add", "type": "knowledge", "content": "la clé est ici"}),
+        ("what is 6*7?", "CalculatorTool", {"operation": "eval", "expression": "6*7"}),
+    ],
+)
+async def test_each_plain_request_makes_its_call(text, tool, arguments):
+    _, talk = scripted()
+    call = (await talk.say(text)).tool_calls[0]
+    assert (call.name, call.arguments) == (tool, arguments)
+
+
+async def test_calls_of_one_run_have_ids_of_their_own():
+    _, talk = scripted()
+    first = (await talk.say("list my tasks")).tool_calls[0]
+    await talk.result(success=True, tasks=[])
+    second = (await talk.say("list my tasks")).tool_calls[0]
+    assert first.id != second.id
+
+
+async def test_a_request_no_pattern_knows_is_chosen_by_the_model_under_a_grammar():
+    model, talk = scripted(ChatReply(content=" list", usage=Usage(tokens_input=50, tokens_output=2)))
+    reply = await talk.say(UNSURE)
+    assert reply.tool_calls[0].arguments == {"operation": "list"}
+    assert reply.usage.tokens_input == 50
+    request = model.requests[0]
+    assert request.raw_prompt.endswith("\nAction:")
+    assert '" list"' in request.grammar
+    assert request.messages == ()
+    assert request.temperature == 0.0
+
+
+async def test_a_choice_outside_the_grammar_counts_as_the_nearest_example():
+    _, talk = scripted(" nonsense")
+    reply = await talk.say(UNSURE)
+    assert reply.tool_calls[0].arguments == {"operation": "list"}
+
+
+async def test_the_argument_is_chosen_among_the_messages_own_words():
+    model, talk = scripted(" phone my aunt")
+    await talk.say(AUNT)
+    spans = [span.strip('" ') for span in model.requests[0].grammar.removeprefix("root ::= ").split(" | ")]
+    assert "phone my aunt" in spans
+    assert all(span in AUNT for span in spans)
+
+
+async def test_a_write_that_was_not_ordered_is_confirmed_first():
+    _, talk = scripted(" phone my aunt on Monday")
+    question = (await talk.say(AUNT)).tool_calls[0]
+    assert question.name == "UserQuestionTool"
+    assert question.arguments["questionType"] == "checkbox"
+    assert "phone my aunt on Monday" in question.arguments["question"]
+    write = (await talk.result(success=True, selectedOptions=["1"], textResponse="")).tool_calls[0]
+    assert (write.name, write.arguments) == ("TodoTool", {"operation": "create", "name": "phone my aunt on Monday"})
+    assert "phone my aunt" in (await talk.result(success=True, task_id="1")).content
+
+
+@pytest.mark.parametrize("answer", [{"success": True, "selectedOptions": ["2"]}, {"success": False, "code": "skipped", "error": "skipped"}])
+async def test_a_declined_write_is_not_done(answer):
+    _, talk = scripted(" phone my aunt on Monday")
+    await talk.say(AUNT)
+    reply = await talk.result(**answer)
+    assert reply.tool_calls == ()
+    assert "did not" in reply.content
+
+
+async def test_without_a_question_tool_the_write_is_made_at_once():
+    _, talk = scripted(" phone my aunt on Monday", tools=("TodoTool",))
+    assert (await talk.say(AUNT)).tool_calls[0].name == "TodoTool"
+
+
+async def test_the_control_tool_asks_too():
+    _, talk = scripted(tools=("wait_user_response",))
+    call = (await talk.say("ask me which colour I want, red or blue")).tool_calls[0]
+    assert (call.name, call.arguments) == ("wait_user_response", {"question": "Which colour do you want?", "options": ["red", "blue"]})
+    assert (await talk.result(success=True, selectedOptions=["red"], textResponse="")).content == "Your answer: red"
+
+
+async def test_only_enabled_tools_are_called():
+    _, talk = scripted("I can only talk.", tools=())
+    assert (await talk.say("add a task: buy ink")).tool_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"), [("Hello!", "Hello"), ("merci beaucoup", "plaisir"), ("who are you?", "starter model"), ("aide", "calculer")]
+)
+async def test_small_talk_has_canned_replies(text, part):
+    model, talk = scripted()
+    assert part in (await talk.say(text)).content
+    assert model.requests == []
+
+
+async def test_other_talk_is_the_models_own_in_english_and_a_notice_in_french():
+    model, talk = scripted("Rain is nice.", tools=())
+    assert (await talk.say("what do you think of the rain?")).content == "Rain is nice."
+    assert model.requests[0].tools == ()
+    assert model.requests[0].raw_prompt is None
+    assert model.requests[0].max_tokens <= 160
+    _, talk = scripted(tools=())
+    assert "modèle de départ" in (await talk.say("que penses-tu de la pluie ?")).content
+
+
+async def test_a_result_is_answered_in_the_language_of_the_request():
+    _, talk = scripted()
+    await talk.say("calcule 3*4")
+    assert (await talk.result(success=True, result=12.5, expression="3*4")).content == "3 × 4 = 12,5"
+
+
+async def test_notes_of_the_program_are_not_the_users_words():
+    _, talk = scripted()
+    await talk.say("add a task: buy ink")
+    await talk.result(success=True, task_id="1")
+    talk.messages.append(ChatMessage(role=Role.USER, content="[Note from the program]\nlist my tasks"))
+    assert "buy ink" in (await talk.turn()).content
+
+
+async def test_a_request_without_a_user_message_is_an_error():
+    _, talk = scripted()
+    with pytest.raises(ProviderError) as caught:
+        await talk.turn()
+    assert caught.value.code == "no_message"
+
+
+async def test_a_very_long_message_is_looked_at_in_part():
+    _, talk = scripted("I see.", tools=())
+    assert (await talk.say("word " * 20_000)).content == "I see."
+
+
+async def test_a_failing_models_error_comes_through():
+    _, talk = scripted(ProviderError("gone", code="unreachable"))
+    with pytest.raises(ProviderError):
+        await talk.say(UNSURE)
+
+
+@pytest.mark.model
+async def test_the_real_starter_uses_the_calculator_and_says_the_result_in_both_languages(tmp_path):
+    provider = LocalProvider(tmp_path, SystemClock())
+    embedder = BuiltinEmbedder()
+    try:
+        for text in ("What is 12*7? Use the calculator.", "Combien font 12*7 ? Utilise la calculatrice."):
+            talk = Conversation(GuidedModel(provider, embedder), name=STARTER)
+            call = (await talk.say(text)).tool_calls[0]
+            assert (call.name, call.arguments) == ("CalculatorTool", {"operation": "eval", "expression": "12*7"})
+            assert "84" in (await talk.result(success=True, result=84, expression="12*7")).content
+        talk = Conversation(GuidedModel(provider, embedder), name=STARTER)
+        reply = await talk.say(AUNT)
+        assert reply.tool_calls[0].name == "UserQuestionTool"
+        assert "aunt" in reply.tool_calls[0].arguments["question"]
+        assert reply.usage.tokens_input > 0
+        talk = Conversation(GuidedModel(provider, embedder), name=STARTER)
+        assert (await talk.say("I went for a walk and it was lovely")).content or talk.deltas[-1].reply.tool_calls
+    finally:
+        await provider.aclose()
+        await embedder.aclose()

@@ -1,0 +1,89 @@
+"""Nearest examples, prompts and grammars."""
+
+import gc
+
+import numpy as np
+
+from app.llm.guided.actions import ACTIONS, action_of, offered
+from app.llm.guided.grammar import literal, one_of
+from app.llm.guided.language import language
+from app.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
+
+
+class LengthEmbedder:
+    """Texts of the same length are alike."""
+
+    id, dimension = "length:64", 64
+
+    def __init__(self):
+        self.calls = 0
+
+    async def embed(self, texts, *, query=False):
+        self.calls += 1
+        vectors = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row, min(len(text), 63)] = 1.0
+        return vectors
+
+    async def aclose(self):
+        self.calls = -1
+
+
+async def test_the_nearest_examples_of_the_allowed_actions_come_first():
+    examples = Examples(LengthEmbedder())
+    target = language("en").examples["add"][0]
+    found = await examples.nearest("x" * len(target), language("en"), ["add", "list"])
+    assert len(found) == 4
+    assert found[0].similarity == 1.0
+    assert len(found[0].request) == len(target)
+    assert {example.action for example in found} <= {"add", "list"}
+
+
+async def test_the_examples_are_embedded_once_for_all_models_of_an_embedder():
+    embedder = LengthEmbedder()
+    for _ in range(3):
+        await Examples.shared(embedder).nearest("hello", language("en"), ["chat"])
+    assert embedder.calls == 1 + 3
+    assert Examples.shared(embedder) is Examples.shared(embedder)
+    assert Examples.shared(LengthEmbedder()) is not Examples.shared(embedder)
+    gc.collect()
+
+
+async def test_without_an_embedder_common_words_decide():
+    found = await Examples(None).nearest("what are my tasks right now?", language("en"), ["add", "list"])
+    assert found[0] == Example("what are my tasks?", "list", found[0].similarity)
+
+
+async def test_tools_bring_their_own_examples():
+    class Tool:
+        name = "TodoTool"
+        examples = (("en", "zzz zzz zzz", {"operation": "create", "name": "x"}), ("fr", "yyy", {"operation": "get"}))
+
+    found = await Examples(None, [Tool()]).nearest("zzz zzz zzz", language("en"), ["add", "list"])
+    assert (found[0].request, found[0].action) == ("zzz zzz zzz", "add")
+    assert all(example.request != "yyy" for example in Examples(None, [Tool()]).of(language("fr")))
+
+
+def test_a_prompt_has_the_nearest_example_last_and_ends_without_a_space():
+    prompt = selection_prompt("do it", [Example("near", "add"), Example("far", "list")])
+    assert prompt == "Request: far\nAction: list\n\nRequest: near\nAction: add\n\nRequest: do it\nAction:"
+    assert fill_prompt("do it", [("a b", "b")], "Task") == "Request: a b\nTask: b\n\nRequest: do it\nTask:"
+
+
+def test_a_grammar_has_the_choices_with_their_space_and_escapes():
+    assert one_of(["add", "list"]) == 'root ::= " add" | " list"'
+    assert literal('a "b" \\ c\nd') == '"a \\"b\\" \\\\ c d"'
+
+
+def test_only_actions_with_an_enabled_tool_are_offered():
+    assert list(offered([])) == ["chat"]
+    assert list(offered(["TodoTool"])) == ["add", "list", "chat"]
+    assert "ask" in offered(["wait_user_response"])
+    assert set(offered(["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"])) == {action.name for action in ACTIONS}
+
+
+def test_a_calls_action():
+    assert action_of("TodoTool", {"operation": "create"}).name == "add"
+    assert action_of("wait_user_response", {"question": "?"}).name == "ask"
+    assert action_of("TodoTool", {"operation": "delete"}) is None
+    assert action_of("ReportTool", {"operation": "write"}) is None
