@@ -59,7 +59,7 @@ class EngineThread(threading.Thread):
         self.loop = asyncio.new_event_loop()
         self.engine: Any = None
         self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
-        self._stop = asyncio.Event()
+        self._ending = asyncio.Event()
 
     def run(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -78,14 +78,14 @@ class EngineThread(threading.Thread):
     def stop(self) -> None:
         """Ask the engine to close; from any thread. The thread ends when it has."""
         if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._stop.set)
+            self.loop.call_soon_threadsafe(self._ending.set)
 
     async def _live(self) -> None:
         try:
             async with self._opener(self.data_dir) as engine:
                 self.engine = engine
                 self._opened(engine)
-                await self._stop.wait()
+                await self._ending.wait()
                 self.engine = None
         except Exception as error:  # whatever keeps the engine from opening is shown to the person
             log.exception("engine failed")
@@ -232,6 +232,9 @@ class Bridge(QObject):
 
     def _drain(self) -> None:
         self._pending = False
+        if not self.ready:  # closing: nobody shows it any more, and it is all in the journal
+            self._queue.clear()
+            return
         batch: list[tuple[str, Any]] = []
         while self._queue:
             batch.append(self._queue.popleft())

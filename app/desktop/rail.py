@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated
@@ -28,7 +28,7 @@ WIDTH = 300
 
 
 class _DockTitle(Translated, QWidget):
-    """A slim bar to drag a pane by, with float and close; the pane itself shows its heading."""
+    """The bar a pane is dragged by: a thin strip while it is docked, because the pane shows its own heading; a title when it floats."""
 
     def __init__(self, dock: QDockWidget, name: str) -> None:
         super().__init__(dock)
@@ -37,12 +37,38 @@ class _DockTitle(Translated, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = ElidedLabel("", self)
         mark(self._text, "small")
-        self._float = IconButton("external-link", parent=self, size=11)
-        self._close = IconButton("x", parent=self, size=11)
         row = QHBoxLayout(self)
-        row.setContentsMargins(12, 2, 6, 0)
-        row.setSpacing(0)
+        row.setContentsMargins(12, 0, 12, 0)
         row.addWidget(self._text, 1)
+        dock.topLevelChanged.connect(lambda *_: self.retranslate())
+        self.retranslate()
+
+    def sizeHint(self) -> QSize:
+        return QSize(80, theme().px(26) if self._dock.isFloating() else 6)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, self.sizeHint().height())
+
+    def retranslate(self) -> None:
+        self._text.setVisible(self._dock.isFloating())
+        self._text.setText(_(TITLES[self._name]))
+        self.setToolTip(_("Drag to move {pane}", pane=_(TITLES[self._name])))
+        self.updateGeometry()
+
+
+class _DockButtons(Translated, QWidget):
+    """Tear off and hide, at the right of a pane's heading."""
+
+    def __init__(self, dock: QDockWidget, name: str) -> None:
+        super().__init__()
+        self._dock, self._name = dock, name
+        self._float = IconButton("external-link", parent=self, size=12)
+        self._float.setObjectName(f"float-{name}")
+        self._close = IconButton("x", parent=self, size=12)
+        self._close.setObjectName(f"hide-{name}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
         row.addWidget(self._float)
         row.addWidget(self._close)
         self._float.clicked.connect(lambda *_: dock.setFloating(not dock.isFloating()))
@@ -50,15 +76,8 @@ class _DockTitle(Translated, QWidget):
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
 
-    def sizeHint(self) -> QSize:
-        return QSize(80, theme().px(22))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(60, theme().px(22))
-
     def retranslate(self) -> None:
         title = _(TITLES[self._name])
-        self._text.setText(title if self._dock.isFloating() else "")
         self._float.describe(_("Put {pane} back", pane=title) if self._dock.isFloating() else _("Tear {pane} off", pane=title))
         self._close.describe(_("Hide {pane}", pane=title))
 
@@ -74,7 +93,8 @@ class Rail(Translated, QWidget):
         self.panes: dict[str, QWidget] = {}
         self._workflow_id = ""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
-        window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, window.tabPosition(Qt.DockWidgetArea.TopDockWidgetArea))
+        window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
+        window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         for name in TITLES:
             self.docks[name] = self._make_dock(name)
@@ -105,14 +125,18 @@ class Rail(Translated, QWidget):
         self._window.tabifyDockWidget(self.docks["memory"], self.docks["reports"])
         self._window.tabifyDockWidget(self.docks["reports"], self.docks["questions"])
         self.docks["memory"].raise_()
-        width = theme().px(WIDTH)
-        self._window.resizeDocks([self.docks["tasks"]], [width], Qt.Orientation.Horizontal)
+        self.size_column(1.0)
         stack = [self.docks[name] for name in ("tasks", "activity", "memory")]
-        self._window.resizeDocks(stack, [300, 280, 280], Qt.Orientation.Vertical)
+        self._window.resizeDocks(stack, [250, 270, 330], Qt.Orientation.Vertical)
+
+    def size_column(self, grown: float) -> None:
+        """Give the rail its usual width times ``grown``."""
+        self._window.resizeDocks([self.docks["tasks"]], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
         """Make the panes; after the first paint, because they are many widgets."""
         from app.desktop.panes.activity_pane import ActivityPane
+        from app.desktop.panes.base import Pane
         from app.desktop.panes.inbox_pane import InboxPane
         from app.desktop.panes.memory_pane import MemoryPane
         from app.desktop.panes.reports_pane import ReportsPane
@@ -130,6 +154,8 @@ class Rail(Translated, QWidget):
             self.docks[name].setWidget(pane)
             holder.deleteLater()
             self.panes[name] = pane
+            if isinstance(pane, Pane):
+                pane.tools.addWidget(_DockButtons(self.docks[name], name))
         if self._workflow_id:
             self.set_workflow(self._workflow_id)
 
@@ -166,6 +192,13 @@ class Rail(Translated, QWidget):
 
     def _docked(self) -> Iterator[QDockWidget]:
         return (dock for dock in self.docks.values() if not dock.isFloating())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished:
+            for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+                bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
+                bar.setExpanding(False)
+        return False
 
     def retranslate(self) -> None:
         for name, dock in self.docks.items():

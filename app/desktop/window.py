@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QWidget
 
@@ -45,7 +45,7 @@ class MainWindow(Translated, QMainWindow):
         self.setObjectName("main-window")
         self.setWindowIcon(app_icon())
         self.setAnimated(False)
-        self.toasts = ToastHost(self)
+        self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.chat = ChatPanel(bridge, self)
         self.columns = QSplitter(Qt.Orientation.Horizontal, self)
@@ -56,6 +56,7 @@ class MainWindow(Translated, QMainWindow):
         self.columns.setHandleWidth(5)
         self.columns.setStretchFactor(1, 1)
         self.pages = QStackedWidget(self)
+        mark(self.pages, "middle")
         self.pages.addWidget(self.columns)
         self.setCentralWidget(self.pages)
         self.rail = Rail(self, bridge)
@@ -173,11 +174,14 @@ class MainWindow(Translated, QMainWindow):
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
 
     def _size_columns(self) -> None:
-        look = theme()
-        self.sidebar.setMinimumWidth(look.px(190))
-        self.sidebar.setMaximumWidth(look.px(460))
-        self.chat.setMinimumWidth(look.px(380))
-        self.columns.setSizes([look.px(SIDEBAR_WIDTH), max(400, self.width() - look.px(SIDEBAR_WIDTH + 300))])
+        """Side columns grow less than the text, so that the conversation keeps its room."""
+        grown = 1 + (theme().scale - 1) * 0.5
+        side = round(SIDEBAR_WIDTH * grown)
+        self.sidebar.setMinimumWidth(round(190 * grown))
+        self.sidebar.setMaximumWidth(round(460 * grown))
+        self.chat.setMinimumWidth(round(400 * grown))
+        self.columns.setSizes([side, max(400, self.width() - side)])
+        self.rail.size_column(grown)
 
     # -- actions ----------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
@@ -335,7 +339,7 @@ class MainWindow(Translated, QMainWindow):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.actions_.fill(menu)
         button = self.sidebar.foot.menu
-        menu.popup(button.mapToGlobal(button.rect().topLeft()) - menu.sizeHint().height() * _down())
+        menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
     def _palette_workflows(self) -> Iterable[Command]:
         from app.desktop.palette import Command
@@ -384,21 +388,12 @@ class MainWindow(Translated, QMainWindow):
         self.chat.keep_draft()
         self.closing.emit()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-
     def retranslate(self) -> None:
         self.setWindowTitle("Atelier")
         self.setAccessibleName(_("Atelier, main window"))
         self.actions_.retranslate()
         if self.presenter is not None:
             self.presenter.retranslate()
-
-
-def _down() -> Any:
-    from PySide6.QtCore import QPoint
-
-    return QPoint(0, 1)
 
 
 def _text(data: QByteArray) -> str:

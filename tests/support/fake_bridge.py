@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
@@ -54,6 +54,13 @@ class FakeService:
 
         if key == "runs.active":
             return answer
+        if key == "runs.replay":
+
+            async def iterate(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+                for item in answer(*args, **kwargs) or ():
+                    yield item
+
+            return iterate
 
         async def answer_later(*args: Any, **kwargs: Any) -> Any:
             value = answer(*args, **kwargs)

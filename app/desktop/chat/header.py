@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QStyle, QStyleOptionComboBox, QStylePainter, QWidget
 
-from app.desktop.theme import mark
+from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated, label
 from app.desktop.widgets.format import cost, number, percent, tokens
 from app.i18n import _
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from app.domain.agent import Agent
     from app.domain.chat import Usage
     from app.domain.provider import ModelInfo
+
+
+_WIDE = 640
+"""Narrower headers show the tokens alone; the tool tip has the rest."""
 
 
 class ChatHeader(Translated, QWidget):
@@ -119,7 +124,7 @@ class ChatHeader(Translated, QWidget):
             parts.append(percent(min(1.0, data["context"] / data["window"])))
         if data.get("cost"):
             parts.append(cost(data["cost"]))
-        self.usage.setText(" · ".join(parts))
+        self.usage.setText(" · ".join(parts if self.width() >= theme().px(_WIDE) else parts[:1]))
         lines = [
             _("Sent: {count} tokens", count=number(data["in"])),
             _("Received: {count} tokens", count=number(data["out"])),
@@ -129,6 +134,10 @@ class ChatHeader(Translated, QWidget):
         lines.append(_("Cost: {cost}", cost=cost(data.get("cost", 0.0))))
         self.usage.setToolTip("\n".join(lines))
         self.usage.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_usage()
 
     def _on_model(self, index: int) -> None:
         provider, model = self.models.itemData(index)
@@ -144,8 +153,27 @@ class ChatHeader(Translated, QWidget):
         self._show_usage()
 
 
+class _Picker(QComboBox):
+    """A combo box that ends its text in … when it is too narrow, instead of cutting it."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(64), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        style = self.style()
+        room = style.subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self)
+        text = str(option.currentText)  # type: ignore[attr-defined]
+        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())  # type: ignore[attr-defined]
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
+
+
 def _picker(name: str, variant: str, parent: QWidget) -> QComboBox:
-    box = QComboBox(parent)
+    box = _Picker(parent)
     box.setObjectName(name)
     mark(box, variant)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)

@@ -75,6 +75,7 @@ class ChatPanel(Translated, QWidget):
         self._connect()
         self.retranslate()
         self._show_empty(True)
+        self.composer.set_enabled(False)
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
         from app.desktop.chat.messages import make_widget

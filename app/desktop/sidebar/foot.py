@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import ElidedLabel, IconButton, Translated
+from app.desktop.widgets import IconButton, Translated, label
 from app.i18n import _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
@@ -45,9 +45,8 @@ class SidebarFoot(Translated, QWidget):
         for code, name in _LANGUAGES:
             self.language.addItem(name, code)
         self._dot = QLabel(self)
-        self._words = ElidedLabel("", self)
+        self._words = label("", "small", self)
         self._words.setObjectName("connection-state")
-        mark(self._words, "small")
         first = QHBoxLayout()
         first.setSpacing(2)
         first.addWidget(self.settings)
@@ -59,7 +58,8 @@ class SidebarFoot(Translated, QWidget):
         second.addWidget(self.language)
         second.addStretch(1)
         second.addWidget(self._dot)
-        second.addWidget(self._words, 2)
+        second.addWidget(self._words)
+        second.addSpacing(8)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(2)
@@ -101,6 +101,3 @@ class SidebarFoot(Translated, QWidget):
         self.language.setCurrentIndex(max(0, self.language.findData(language())))
         self._words.setText(words[self._state])
         self._words.setAccessibleName(_("Connection: {state}", state=words[self._state]))
-        width = self._words.fontMetrics().horizontalAdvance(words[self._state]) + 4
-        self._words.setMinimumWidth(width)
-        self._words.setAlignment(Qt.AlignmentFlag.AlignVCenter)

@@ -25,11 +25,13 @@ class EmptyState(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 24, 16, 24)
         layout.setSpacing(8)
+        layout.addStretch(1)
         for widget in (self._icon, self._title, self._hint):
             if isinstance(widget, QLabel):
                 widget.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             layout.addWidget(widget)
         layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(2)
         self._hint.setVisible(bool(hint))
         theme().changed.connect(self._dress)
         self._dress()

@@ -46,8 +46,8 @@ def tokens(count: int) -> str:
 
 
 def cost(dollars: float) -> str:
-    """US dollars: four decimals below ten cents, two above."""
-    text = number(dollars, 2 if dollars >= 0.1 or dollars == 0 else 4)
+    """US dollars: four decimals below one cent, two above."""
+    text = number(dollars, 2 if dollars >= 0.01 or dollars == 0 else 4)
     return f"{text}{NARROW}$" if language() == "fr" else f"${text}"
 
 
