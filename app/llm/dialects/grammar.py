@@ -67,7 +67,7 @@ class _Rules:
         """A rule for any JSON value nested at most ``depth`` levels."""
         name = f"any-{depth}"
         if name not in self.rules:
-            string = self._string({})
+            string = self.string({})
             options = [string, "number", "boolean", "null"]
             if depth > 0:
                 inner = self.any_json(depth - 1)
@@ -77,16 +77,20 @@ class _Rules:
             self.rules[name] = _either(options)
         return name
 
-    def _string(self, schema: dict[str, Any]) -> str:
+    def string(self, schema: dict[str, Any]) -> str:
+        """A rule for strings within a schema's limits. It has a name of its own: llama.cpp multiplies repetitions nested in one rule and
+        refuses more than 2 000."""
         least = int(schema.get("minLength", 0))
         most = schema.get("maxLength")
         if self._max_string is not None:
             most = max(least, min(most or self._max_string, self._max_string))
         if most is None or most > _REPEAT_MAX:
-            repeat = "*" if not least else f"{{{min(least, _REPEAT_MAX)},}}"
+            least = min(least, _REPEAT_MAX)
+            repeat, name = (f"{{{least},}}" if least else "*"), f"string-{least}"
         else:
-            repeat = f"{{{least},{most}}}"
-        return f'"\\"" char{repeat} "\\""'
+            repeat, name = f"{{{least},{most}}}", f"string-{least}-{most}"
+        self.rules[name] = f'"\\"" char{repeat} "\\""'
+        return name
 
 
 class SchemaGrammar:
@@ -128,7 +132,7 @@ class SchemaGrammar:
         if kind == "array":
             return self._rules.add(name, self._array(schema, name))
         if kind == "string":
-            return self._rules._string(schema)
+            return self._rules.string(schema)
         if kind == "integer":
             return integer_rule(schema)
         if kind == "number":
@@ -168,7 +172,7 @@ class SchemaGrammar:
         extra = schema.get("additionalProperties", True)
         if extra is False:
             return '"{}"'
-        member = f'{self._rules._string({"minLength": 1})} ": " {self._expression(extra, f"{name}-value")}'
+        member = f'{self._rules.string({"minLength": 1})} ": " {self._expression(extra, f"{name}-value")}'
         return f'"{{" ({member} (", " {member}){{0,{_ITEMS_MAX - 1}}})? "}}"'
 
     def _array(self, schema: dict[str, Any], name: str) -> str:

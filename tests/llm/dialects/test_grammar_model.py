@@ -1,0 +1,70 @@
+"""The grammar on a real llama.cpp server: every call of a model that could not make one by itself parses and validates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from app.domain.agent import ToolDialect
+from app.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
+from app.domain.clock import SystemClock
+from app.llm.base import ChatModel
+from app.llm.dialects import with_dialect
+from app.llm.dialects.grammar import tools_grammar
+from app.llm.local.models import STARTER
+from app.llm.local.provider import LocalProvider
+from app.tools.registry import create_default_tool_registry
+
+PROMPTS = (Path(__file__).parent / "prompts.txt").read_text("utf-8").splitlines()
+
+
+@pytest.fixture
+def specs() -> list[ToolSpec]:
+    registry = create_default_tool_registry()
+    return registry.get_definitions_by_names(registry.get_all_tool_names())
+
+
+@pytest.fixture
+async def model(tmp_path: Path) -> AsyncIterator[ChatModel]:
+    provider = LocalProvider(tmp_path / "models", SystemClock())
+    yield with_dialect(provider, ToolDialect.XML)
+    await provider.aclose()
+
+
+async def reply_to(model: ChatModel, prompt: str, tools: list[ToolSpec], grammar: str) -> ChatReply:
+    request = ChatRequest(
+        model=STARTER,
+        messages=(ChatMessage(role=Role.SYSTEM, content="Use tools."), ChatMessage(role=Role.USER, content=prompt)),
+        tools=tuple(tool.model_copy(update={"description": tool.name, "parameters": {}}) for tool in tools),
+        temperature=0.0,
+        max_tokens=400,
+        grammar=grammar,
+    )
+    last = [delta async for delta in model.stream(request)][-1]
+    assert isinstance(last, ReplyDone)
+    return last.reply
+
+
+@pytest.mark.model
+@pytest.mark.timeout(600)
+async def test_all_calls_of_fifty_prompts_parse_and_validate(model: ChatModel, specs: list[ToolSpec]) -> None:
+    assert len(set(PROMPTS)) == 50
+    grammar = tools_grammar(specs, require_call=True, max_string=12)
+    schemas = {spec.name: spec.variants or (spec.parameters,) for spec in specs}
+    used = set()
+    for prompt in PROMPTS:
+        (call,) = (await reply_to(model, prompt, specs, grammar)).tool_calls
+        assert (call.error, call.repaired) == (None, False), prompt
+        assert any(Draft202012Validator(schema).is_valid(call.arguments) for schema in schemas[call.name]), (prompt, call)
+        used.add(call.name)
+    assert len(used) > 1
+
+
+@pytest.mark.model
+async def test_text_is_possible_under_the_grammar_of_a_conversation(model: ChatModel, specs: list[ToolSpec]) -> None:
+    reply = await reply_to(model, "Say good morning.", specs, tools_grammar(specs))
+    assert reply.content or reply.tool_calls
+    assert all(call.error is None for call in reply.tool_calls[:-1])
