@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from app.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
@@ -99,7 +100,8 @@ class ChatCompletionParser:
         out.extend(self._content(delta.get("content")))
         if isinstance(delta.get("refusal"), str):
             out.extend(self._assembler.text(delta["refusal"]))
-        for call in delta.get("tool_calls") or ():
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 out.extend(self._call(call))
         return out
@@ -149,7 +151,7 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
             tokens_output=_count(usage.get("completion_tokens")),
             tokens_cached=_count(prompt.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
             tokens_reasoning=_count(completion.get("reasoning_tokens")),
-            cost=float(cost) if isinstance(cost, (int, float)) and cost >= 0 else 0.0,  # OpenRouter tells it
+            cost=float(cost) if isinstance(cost, (int, float)) and 0 <= cost < math.inf else 0.0,  # OpenRouter tells it
         )
     timings = chunk.get("timings")
     if isinstance(timings, dict) and "predicted_n" in timings:

@@ -165,7 +165,8 @@ class OllamaParser:
             deltas.extend(self._assembler.reasoning(message["thinking"]))
         if isinstance(message.get("content"), str):
             deltas.extend(self._assembler.text(message["content"]))
-        for call in message.get("tool_calls") or ():
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 id, name = call.get("id"), function.get("name")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from app.domain.chat import ChatMessage, ChatRequest, Role
 from app.domain.provider import ModelInfo, ProviderKind
@@ -86,7 +86,7 @@ class OpenAICompatibleProvider(HttpProvider):
         settings = props.get("default_generation_settings")
         n_ctx = settings.get("n_ctx") if isinstance(settings, dict) else None
         if not isinstance(n_ctx, int):
-            lm_studio = await self.optional_json("GET", f"{root}/api/v0/models/{model}")
+            lm_studio = await self.optional_json("GET", f"{root}/api/v0/models/{quote(model)}")
             n_ctx = lm_studio.get("loaded_context_length") or lm_studio.get("max_context_length")
         if not isinstance(n_ctx, int) or n_ctx <= 0:
             return info

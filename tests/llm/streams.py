@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from hypothesis import strategies as st
+
 from app.domain.chat import (
     ChatDelta,
     ChatMessage,
@@ -32,6 +34,13 @@ ADD = ToolSpec(
 )
 
 
+NAMES = (
+    *("choices", "delta", "message", "content", "tool_calls", "function", "name", "arguments", "index", "id", "finish_reason", "usage"),
+    *("prompt_tokens", "prompt_tokens_details", "cost", "timings", "predicted_n", "error", "code", "type", "text", "thinking", "reasoning"),
+    *("object", "model", "done", "done_reason", "eval_count", "prompt_eval_count", "detail", "status", "loc", "msg", "n_ctx"),
+)
+
+
 def provider(kind: str, url: str, clock: Clock, *, key: str = "", name: str = "Server") -> HttpProvider:
     """A provider for a fake server; waits before retries are exact."""
     vault = KeyVault(environ={})
@@ -54,6 +63,18 @@ def called(id: str, name: str = "CalculatorTool", content: str = "", **arguments
 
 def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMessage:
     return ChatMessage(role=Role.TOOL, content=content, tool_call_id=id, name=name)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 600)
+    | st.floats()
+    | st.sampled_from(["", "x", "stop", "length", "error", "null", "{", "{}"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+"""JSON made of the words of the wire in places where they do not belong."""
 
 
 async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.chat import ChatReply, ReplyDone, TextDelta, ToolCallDelta
+from app.domain.errors import ProviderError
 from app.llm.chat_completion import ChatCompletionParser
 from app.llm.errors import Where
-from tests.llm.streams import arguments, ask, joined
+from tests.llm.streams import JSON, arguments, ask, joined
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.openai import FakeOpenAI
 
@@ -49,3 +52,26 @@ def test_every_chunking_gives_the_same(cuts: set[int], newline: bytes) -> None:
 
 def test_one_byte_at_a_time_gives_the_same() -> None:
     assert parsed([bytes([byte]) for byte in EVENTS]) == parsed([EVENTS])
+
+
+@given(st.lists(JSON, max_size=5), st.booleans())
+def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bool) -> None:
+    chunks = [{"choices": [{"delta": value, "finish_reason": value}]} for value in values] + values
+    if whole:
+        body = [json.dumps(chunk).encode() for chunk in chunks[:1]]
+    else:
+        body = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+    parser = ChatCompletionParser(ask(), Where("Server"), whole=whole)
+    try:
+        deltas = [delta for piece in body for delta in parser.feed(piece)] + parser.close()
+    except ProviderError:
+        return
+    assert isinstance(deltas[-1], ReplyDone)
+
+
+@given(st.binary(max_size=80))
+def test_noise_is_a_providers_error(noise: bytes) -> None:
+    parser = ChatCompletionParser(ask(), Where("Server"))
+    with pytest.raises(ProviderError):
+        parser.feed(noise)
+        parser.close()

@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.domain.errors import ContextOverflowError, ProviderError
 from app.i18n import _
 from app.llm.errors import Where, parse_body, payload_error, response_error, retry_after
 from app.llm.secrets import remember
+from tests.llm.streams import JSON
 
 WHERE = Where("Server", "big-model")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -158,3 +161,15 @@ def test_the_servers_words_are_redacted_cut_and_one_line() -> None:
     assert "sentinel" not in str(found)
     assert detail.startswith("bad key [redacted] [31m")
     assert len(detail) == 400
+
+
+@given(
+    JSON | st.dictionaries(st.sampled_from(["error", "message", "detail"]), JSON, max_size=3),
+    st.sampled_from([400, 401, 404, 422, 429, 500]),
+)
+def test_any_body_gives_an_error_with_a_sentence(body: Any, status: int) -> None:
+    found = error(status, body)
+    assert found.status == status
+    assert str(found)
+    if isinstance(body, dict):
+        payload_error(WHERE, body)

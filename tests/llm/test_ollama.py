@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from app.domain.errors import ContextOverflowError, ProviderError
 from app.llm.errors import Where
 from app.llm.ollama import OllamaParser, OllamaProvider
 from app.llm.tokens import estimate_request
-from tests.llm.streams import ADD, ask, called, collect, joined, provider, reply_of, result
+from tests.llm.streams import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.ollama import FakeOllama
@@ -197,3 +198,14 @@ def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
     data = STREAM.replace(b"\n", b"\r\n") if crlf else STREAM
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
     assert parsed([data[start:end] for start, end in itertools.pairwise(places)]) == whole
+
+
+@given(st.lists(JSON, max_size=5))
+def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any]) -> None:
+    lines = [{"message": value, "done": value} for value in values] + values
+    parser = OllamaParser(ask(), Where("Ollama"))
+    try:
+        deltas = [delta for line in lines for delta in parser.feed(f"{json.dumps(line)}\n".encode())] + parser.close()
+    except ProviderError:
+        return
+    assert isinstance(deltas[-1], ReplyDone)
