@@ -8,7 +8,7 @@ some servers refuse ``oneOf`` at the top. Validation is not loosened by it: argu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -37,7 +37,7 @@ class Operation:
 
     def fields(self) -> dict[str, FieldInfo]:
         """Parameters besides ``operation``, by the name the model writes."""
-        return {info.alias or name: info for name, info in self.model.model_fields.items() if name != "operation"}
+        return {info.alias or name: info for name, info in self.model.model_fields.items() if name != "operation" or not self.names}
 
     @property
     def required(self) -> list[str]:
@@ -53,7 +53,8 @@ def operations_of(input_type: Any) -> list[Operation]:
     found = []
     for member in members:
         info = member.model_fields.get("operation")
-        found.append(Operation(tuple(get_args(info.annotation)) if info is not None else (), member))
+        named = info is not None and get_origin(info.annotation) is Literal
+        found.append(Operation(tuple(get_args(info.annotation)) if info is not None and named else (), member))
     return found
 
 
@@ -66,7 +67,8 @@ def parameters_of(tool: Tool) -> dict[str, Any]:
 
 def property_names(input_type: Any) -> set[str]:
     """Every parameter name any operation takes."""
-    return {name for operation in operations_of(input_type) for name in operation.fields()} | {"operation"}
+    operations = operations_of(input_type)
+    return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

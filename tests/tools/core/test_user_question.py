@@ -1,0 +1,109 @@
+"""UserQuestionTool asks; the answer becomes the call's result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from app.tools.base import AskUser
+from app.tools.core.user_question import answer_result
+from tests.tools.conftest import Calls, MakeCalls
+
+QUESTION = "UserQuestionTool"
+OPTIONS = [{"id": "auth", "label": "Sign-in"}, {"id": "api", "label": "REST API"}]
+
+
+async def test_asks_with_everything_that_was_given(calls: Calls) -> None:
+    asked = await calls.outcome(
+        QUESTION,
+        operation="ask",
+        question="Which parts?",
+        questionType="mixed",
+        options=OPTIONS,
+        textPlaceholder="Or another",
+        textRequired=True,
+        context="All that apply.",
+    )
+    assert isinstance(asked, AskUser)
+    spec = asked.question
+    assert spec.question_type is QuestionType.MIXED
+    assert [option.id for option in spec.options] == ["auth", "api"]
+    assert (spec.text_placeholder, spec.text_required, spec.context) == ("Or another", True, "All that apply.")
+    assert asked.timeout_s is None
+
+
+async def test_names_in_snake_case_are_understood_too(calls: Calls) -> None:
+    asked = await calls.outcome(QUESTION, question="Name?", question_type="text", text_placeholder="Ada")
+    assert isinstance(asked, AskUser)
+    assert asked.question.text_placeholder == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"question": "", "questionType": "text"}, "question has 0 characters"),
+        ({"question": "  ", "questionType": "text"}, "must not be blank"),
+        ({"question": "x" * 2_001, "questionType": "text"}, "question has 2001 characters; the limit is 2000"),
+        ({"question": "q", "questionType": "radio"}, "questionType is 'radio'"),
+        ({"question": "q", "questionType": "checkbox"}, "options are required"),
+        ({"question": "q", "questionType": "mixed", "options": []}, "options are required"),
+        ({"question": "q", "questionType": "text", "options": OPTIONS}, "takes no options"),
+        ({"question": "q", "questionType": "checkbox", "options": [OPTIONS[0], OPTIONS[0]]}, "unique"),
+        (
+            {"question": "q", "questionType": "checkbox", "options": [{"id": "a", "label": "x" * 257}]},
+            "options[0].label has 257 characters",
+        ),
+        (
+            {"question": "q", "questionType": "checkbox", "options": [{"id": str(n), "label": "x"} for n in range(21)]},
+            "options has 21 items",
+        ),
+        ({"question": "q", "questionType": "text", "context": "x" * 5_001}, "context has 5001 characters"),
+    ],
+)
+async def test_refuses_what_cannot_be_asked(calls: Calls, arguments: dict[str, Any], part: str) -> None:
+    data = await calls(QUESTION, **arguments)
+    assert data["code"] == "invalid_arguments"
+    assert part in data["error"]
+
+
+async def test_the_gate_may_refuse(calls_with: MakeCalls) -> None:
+    class Closed:
+        async def refusal(self, workflow_id: str) -> str | None:
+            return "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in 45 seconds."
+
+    data = await calls_with(questions=Closed())(QUESTION, question="q", questionType="text")
+    assert data["success"] is False
+    assert data["error"] == "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in 45 seconds."
+
+
+def question(**fields: Any) -> UserQuestion:
+    spec = QuestionSpec(question="q", question_type=QuestionType.TEXT)
+    return UserQuestion(workflow_id="w", run_id="r", call_id="c", spec=spec, **fields)
+
+
+def test_an_answer_becomes_the_result() -> None:
+    answered = question(status=QuestionStatus.ANSWERED, selected_options=("auth", "api"), text_response="and more")
+    assert answer_result(answered).data == {
+        "success": True,
+        "selectedOptions": ["auth", "api"],
+        "textResponse": "and more",
+        "message": "User response received",
+    }
+
+
+def test_a_skip_is_an_error_in_the_words_of_the_specification() -> None:
+    data = answer_result(question(status=QuestionStatus.SKIPPED)).data
+    assert (data["success"], data["error"]) == (False, "Question skipped by user")
+
+
+def test_a_timeout_says_how_long_it_waited() -> None:
+    data = answer_result(question(status=QuestionStatus.TIMEOUT, timeout_s=90)).data
+    assert data["code"] == "timeout"
+    assert "90 seconds" in data["error"]
+
+
+def test_a_pending_question_has_no_result() -> None:
+    with pytest.raises(ValueError, match="pending"):
+        answer_result(question())

@@ -1,0 +1,23 @@
+"""The language of a text, when it tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tools.memory.language import language
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The server is called heron and listens on port 8443.", "en"),
+        ("Le serveur s'appelle héron et écoute sur le port 8443.", "fr"),
+        ("Where is the key?", "en"),
+        ("Où est la clé ?", "fr"),
+        ("clé cachée", "fr"),
+        ("port 8443", ""),
+        ("", ""),
+    ],
+)
+def test_is_told_by_stop_words_and_accents(text: str, code: str) -> None:
+    assert language(text) == code

@@ -1,0 +1,265 @@
+"""Search over a real repository: fused, filtered, honest about what it could do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from app.domain.errors import ProviderError, UsageError
+from app.domain.memory import Memory, MemoryScope, MemoryType
+from app.domain.workflow import Workflow
+from app.storage.lexical import MemoryFilter
+from app.storage.repositories import Repositories
+from app.tools.memory import search as search_module
+from app.tools.memory.search import MemorySearch
+from tests.support.clock import ManualClock
+from tests.tools.conftest import WordEmbedder
+
+
+async def add(search: MemorySearch, clock: ManualClock, content: str, **fields: object) -> Memory:
+    values = {"type": MemoryType.KNOWLEDGE, "created_at": clock.now(), "updated_at": clock.now(), **fields}
+    return await search.index(Memory(content=content, **values))
+
+
+def contents(found: search_module.Found) -> list[str]:
+    return [hit.memory.content for hit in found.hits]
+
+
+async def test_finds_by_meaning_and_by_words(search: MemorySearch, clock: ManualClock) -> None:
+    await add(search, clock, "the feline sleeps")
+    await add(search, clock, "the automobile is red")
+    await add(search, clock, "number 8443 belongs to staging")
+    found = await search.search("cat", threshold=0)
+    assert contents(found)[0] == "the feline sleeps"
+    assert found.search_type == "hybrid"
+    assert found.note == ""
+    assert contents(await search.search("8443", threshold=0))[0] == "number 8443 belongs to staging"
+
+
+async def test_every_part_of_the_score_comes_back(search: MemorySearch, clock: ManualClock) -> None:
+    await add(search, clock, "the cat sleeps", importance=0.6)
+    (hit,) = (await search.search("cat")).hits
+    assert hit.cosine is not None
+    assert 0 < hit.cosine <= 1
+    assert 0 < hit.lexical <= 1
+    assert hit.importance == 0.6
+    assert hit.recency == 1.0
+    assert hit.score == pytest.approx(hit.relevance + 0.016)
+
+
+async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(repos: Repositories, clock: ManualClock) -> None:
+    search = MemorySearch(repos.memories, None, clock)
+    stored = await add(search, clock, "the cat sleeps")
+    assert stored.embedder == ""
+    found = await search.search("cat")
+    assert contents(found) == ["the cat sleeps"]
+    assert found.hits[0].cosine is None
+    assert found.search_type == "text"
+    assert "full text alone" in found.note
+
+
+async def test_an_embedder_that_fails_leaves_words_and_says_why(search: MemorySearch, embedder: WordEmbedder, clock: ManualClock) -> None:
+    await add(search, clock, "the cat sleeps")
+    embedder.failing = True
+    stored = await add(search, clock, "another cat")
+    assert stored.embedder == ""
+    found = await search.search("cat")
+    assert set(contents(found)) == {"the cat sleeps", "another cat"}
+    assert found.search_type == "text"
+    assert "out of order" in found.note
+    embedder.failing = False
+    found = await search.search("feline", threshold=0)
+    assert found.search_type == "hybrid"
+    assert contents(found) == ["the cat sleeps"]
+
+
+async def test_an_embedder_that_hangs_is_not_waited_for(repos: Repositories, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hanging(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if query:
+                await asyncio.Event().wait()
+            return await super().embed(texts, query=query)
+
+    monkeypatch.setattr(search_module, "EMBED_WAIT_S", 0.01)
+    search = MemorySearch(repos.memories, Hanging("cat"), clock)
+    await add(search, clock, "the cat sleeps")
+    found = await search.search("cat")
+    assert found.search_type == "text"
+    assert "no answer in time" in found.note
+    assert contents(found) == ["the cat sleeps"]
+
+
+async def test_stored_vectors_are_loaded_at_the_first_search(
+    search: MemorySearch, repos: Repositories, embedder: WordEmbedder, clock: ManualClock
+) -> None:
+    for number in range(30):
+        await add(search, clock, f"cat number {number}")
+    embedder.asked.clear()
+    other = MemorySearch(repos.memories, embedder, clock)
+    found = await other.search("feline", threshold=0, limit=100)
+    assert len(found.hits) == 30
+    assert embedder.asked == ["feline"]
+
+
+async def test_changes_are_followed_without_loading_again(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+    memory = await add(search, clock, "the cat sleeps")
+    await search.search("cat")
+    await search.index(memory.model_copy(update={"content": "the car is red"}))
+    assert contents(await search.search("feline", threshold=0)) == []
+    assert contents(await search.search("voiture", threshold=0)) == ["the car is red"]
+    await repos.memories.delete(memory.id)
+    await search.remove([memory.id])
+    assert contents(await search.search("voiture", threshold=0)) == []
+
+
+async def test_what_was_deleted_behind_its_back_is_left_out(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+    gone = [await add(search, clock, f"cat {number}") for number in range(40)]
+    kept = await add(search, clock, "feline")
+    await search.search("cat", threshold=0)
+    for memory in gone:
+        await repos.memories.delete(memory.id)
+    found = await search.search("cat", threshold=0, limit=5)
+    assert [hit.memory.id for hit in found.hits] == [kept.id]
+
+
+async def test_filters_by_home_type_and_tags(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
+    other = Workflow(name="Other")
+    await repos.workflows.create(other)
+    await add(search, clock, "cat general", tags=("pets", "home"))
+    await add(search, clock, "cat mine", workflow_id=workflow.id, type=MemoryType.DECISION)
+    await add(search, clock, "cat other", workflow_id=other.id)
+
+    async def found(**fields: object) -> list[str]:
+        return sorted(contents(await search.search("cat", filters=MemoryFilter(**fields), threshold=0)))
+
+    assert await found(scope=None) == ["cat general", "cat mine", "cat other"]
+    assert await found(workflow_id=workflow.id) == ["cat general", "cat mine"]
+    assert await found(workflow_id=workflow.id, scope=MemoryScope.WORKFLOW) == ["cat mine"]
+    assert await found(workflow_id=workflow.id, scope=MemoryScope.GENERAL) == ["cat general"]
+    assert await found(scope=None, type=MemoryType.DECISION) == ["cat mine"]
+    assert await found(scope=None, tags=("home", "pets")) == ["cat general"]
+    assert await found(scope=None, tags=("home", "garden")) == []
+
+
+async def test_a_selective_filter_finds_far_down_the_order(
+    search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
+) -> None:
+    for number in range(250):
+        await add(search, clock, f"cat {number}")
+    await add(search, clock, "a cat with a car and a port", workflow_id=workflow.id)
+    found = await search.search("feline", filters=MemoryFilter(workflow.id, MemoryScope.WORKFLOW), threshold=0)
+    assert contents(found) == ["a cat with a car and a port"]
+
+
+async def test_what_has_expired_is_not_found(search: MemorySearch, clock: ManualClock) -> None:
+    await add(search, clock, "the cat sleeps", expires_at=clock.now() + timedelta(days=7))
+    assert len((await search.search("cat")).hits) == 1
+    await clock.advance(7 * 86_400)
+    assert (await search.search("cat")).hits == []
+
+
+async def test_clear_deletes_and_forgets(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
+    await add(search, clock, "cat one", workflow_id=workflow.id)
+    await add(search, clock, "cat two", workflow_id=workflow.id, type=MemoryType.DECISION)
+    await add(search, clock, "cat three")
+    assert await search.clear(MemoryType.KNOWLEDGE, workflow.id) == 1
+    assert sorted(contents(await search.search("cat", threshold=0))) == ["cat three", "cat two"]
+    assert await search.clear(MemoryType.KNOWLEDGE, None) == 1
+    assert contents(await search.search("cat", threshold=0)) == ["cat two"]
+
+
+async def test_another_embedder_embeds_again_and_search_goes_on(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+    for number in range(70):
+        await add(search, clock, f"cat number {number}")
+    newer = WordEmbedder("cat kitten", id="newer:8")
+    search.use(newer)
+    assert contents(await search.search("kitten", threshold=0)) == []
+    assert contents(await search.search("69", threshold=0)) == ["cat number 69"]
+    seen: list[tuple[int, int]] = []
+    assert await search.reembed(lambda done, total: seen.append((done, total))) == 70
+    assert seen == [(32, 70), (64, 70), (70, 70)]
+    assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 70
+    ids, _ = await repos.memories.vectors("words:8")
+    assert ids == []
+    assert await search.reembed() == 0
+
+
+async def test_a_search_during_re_embedding_says_so_and_a_change_then_is_not_lost(
+    repos: Repositories, search: MemorySearch, clock: ManualClock
+) -> None:
+    first = await add(search, clock, "the cat sleeps")
+
+    class Slow(WordEmbedder):
+        reached = asyncio.Event()
+        go_on = asyncio.Event()
+
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if "the cat sleeps" in texts:
+                self.reached.set()
+                await self.go_on.wait()
+            return await super().embed(texts, query=query)
+
+    search.use(Slow("cat kitten", "car auto", id="slow:8"))
+    task = asyncio.create_task(search.reembed())
+    await Slow.reached.wait()
+    found = await search.search("cat")
+    assert contents(found) == ["the cat sleeps"]
+    assert "0 of 1" in found.note
+    await search.index(first.model_copy(update={"content": "the car is red"}))
+    Slow.go_on.set()
+    await task
+    found = await search.search("auto", threshold=0)
+    assert contents(found) == ["the car is red"]
+    assert found.hits[0].cosine is not None
+    assert contents(await search.search("kitten", threshold=0)) == []
+
+
+async def test_re_embedding_can_be_cancelled_and_goes_on_later(search: MemorySearch, clock: ManualClock) -> None:
+    for number in range(70):
+        await add(search, clock, f"cat number {number}")
+    search.use(WordEmbedder("cat kitten", id="newer:8"))
+    task: asyncio.Task[int]
+
+    def stop(done: int, total: int) -> None:
+        task.cancel()
+
+    task = asyncio.create_task(search.reembed(stop))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await search.reembed() == 38
+    assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 70
+
+
+async def test_re_embedding_tells_when_the_embedder_fails(
+    search: MemorySearch, embedder: WordEmbedder, repos: Repositories, clock: ManualClock
+) -> None:
+    with pytest.raises(UsageError):
+        await MemorySearch(repos.memories, None, clock).reembed()
+    embedder.failing = True
+    await add(search, clock, "the cat sleeps")
+    with pytest.raises(ProviderError):
+        await search.reembed()
+    embedder.failing = False
+    assert await search.reembed() == 1
+
+
+async def test_bounds_are_checked(search: MemorySearch) -> None:
+    for limit, threshold in ((0, 0.5), (101, 0.5), (10, -0.1), (10, 1.1)):
+        with pytest.raises(UsageError):
+            await search.search("x", limit=limit, threshold=threshold)
+
+
+async def test_an_empty_store_and_a_query_without_words(search: MemorySearch, clock: ManualClock) -> None:
+    assert (await search.search("anything")).hits == []
+    await add(search, clock, "the cat sleeps")
+    assert (await search.search("?!", threshold=1)).hits == []
+
+
+async def test_warming_loads_before_the_first_search(search: MemorySearch, clock: ManualClock) -> None:
+    await add(search, clock, "the cat sleeps")
+    await search.warm()
+    assert len((await search.search("cat")).hits) == 1

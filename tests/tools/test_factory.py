@@ -1,0 +1,47 @@
+"""Tools bound to a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.errors import NotFoundError
+from app.domain.workflow import Workflow
+from app.storage.repositories import Repositories
+from app.tools.base import ToolContext, ToolResult
+from app.tools.factory import ToolFactory
+from app.tools.registry import ToolRegistry
+
+
+async def test_binds_a_tool_to_a_workflow_and_an_agent(registry: ToolRegistry, context: ToolContext, repos: Repositories) -> None:
+    other = Workflow(name="Other")
+    await repos.workflows.create(other)
+    bound = ToolFactory(registry, context).create("TodoTool", other.id, "agent-9", run_id="run-9")
+    assert bound.name == "TodoTool"
+    assert bound.definition().name == "TodoTool"
+    for name in ("one", "two"):
+        result = await bound.execute({"operation": "create", "name": name})
+        assert isinstance(result, ToolResult)
+        assert result.success
+    tasks = await repos.tasks.list(other.id)
+    assert [task.name for task in tasks] == ["one", "two"]
+    assert {task.run_id for task in tasks} == {"run-9"}
+
+
+async def test_the_same_call_id_is_the_same_call(registry: ToolRegistry, context: ToolContext, repos: Repositories) -> None:
+    bound = ToolFactory(registry, context).create("TodoTool", context.workflow_id, "agent-1")
+    await bound.execute({"operation": "create", "name": "once"}, call_id="c")
+    await bound.execute({"operation": "create", "name": "once"}, call_id="c")
+    assert len(await repos.tasks.list(context.workflow_id)) == 1
+
+
+def test_an_unknown_tool_is_answered_with_the_closest(registry: ToolRegistry, context: ToolContext) -> None:
+    with pytest.raises(NotFoundError, match="MemoryTool"):
+        ToolFactory(registry, context).create("MemryTool", "w", "a")
+
+
+async def test_each_bound_tool_has_a_memory_scope_of_its_own(registry: ToolRegistry, context: ToolContext) -> None:
+    factory = ToolFactory(registry, context)
+    first, second = factory.create("MemoryTool", context.workflow_id, "a"), factory.create("MemoryTool", context.workflow_id, "b")
+    await first.execute({"operation": "activate_general"})
+    assert first.context.memory_scope == {"workflow_id": None}
+    assert second.context.memory_scope == {}

@@ -1,0 +1,158 @@
+"""Definitions: flat objects that models and grammars digest, and that agree with validation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from app.tools.base import Input, Tool, ToolContext, ToolResult
+from app.tools.describe import DescribedTool
+from app.tools.registry import ToolRegistry, create_default_tool_registry
+from app.tools.schema import MAX_GRAMMAR_LENGTH, operations_of, parameters_of, property_names
+from app.tools.validation import validate
+
+ALL = create_default_tool_registry()
+
+
+class Part(BaseModel):
+    id: str
+
+
+class Make(Input):
+    operation: Literal["make"]
+    name: str = Field(description="Its name.")
+    parts: list[Part] = []
+    scope: Literal["a", "b"] | None = None
+    text: str = Field(default="", max_length=5_000)
+
+
+class Find(Input):
+    operation: Literal["find", "seek"]
+    name: str
+    scope: Literal["b", "c"] = "b"
+    size: int = Field(default=1, ge=1, le=9)
+
+
+class Thing(Tool):
+    name: ClassVar[str] = "thing"
+    section: ClassVar[str] = "core_ops"
+    input: ClassVar[Any] = Annotated[Make | Find, Field(discriminator="operation")]
+
+    @property
+    def description(self) -> str:
+        return "A thing."
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        return ToolResult.ok()
+
+
+def nodes(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from nodes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from nodes(item)
+
+
+def test_a_union_becomes_one_flat_object() -> None:
+    schema = parameters_of(Thing())
+    assert schema["type"] == "object"
+    assert schema["properties"]["operation"]["enum"] == ["make", "find", "seek"]
+    assert schema["required"] == ["operation", "name"]
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {"operation", "name", "parts", "scope", "text", "size"}
+
+
+def test_descriptions_say_which_operations_take_a_parameter_and_which_need_it() -> None:
+    properties = parameters_of(Thing())["properties"]
+    assert properties["name"]["description"] == "For make (required), find, seek (required). Its name."
+    assert properties["parts"]["description"] == "For make."
+
+
+def test_choices_of_several_operations_are_joined() -> None:
+    assert parameters_of(Thing())["properties"]["scope"]["enum"] == ["a", "b", "c"]
+
+
+def test_long_limits_are_told_and_not_unrolled() -> None:
+    text = parameters_of(Thing())["properties"]["text"]
+    assert "maxLength" not in text
+    assert "5000 characters" in text["description"]
+
+
+def test_null_is_left_out_where_leaving_the_parameter_out_says_the_same() -> None:
+    assert all(node.get("type") != "null" for node in nodes(parameters_of(Thing())))
+
+
+def test_operations_tell_their_fields() -> None:
+    make, find = operations_of(Thing.input)
+    assert make.required == ["name"]
+    assert find.names == ("find", "seek")
+    assert property_names(Thing.input) == {"operation", "name", "parts", "scope", "text", "size"}
+
+
+@pytest.mark.parametrize("name", ALL.get_all_tool_names())
+def test_every_definition_is_plain_json_a_grammar_can_be_made_of(name: str) -> None:
+    definition = ALL.get_definition(name)
+    assert definition is not None
+    schema = definition.parameters
+    assert json.loads(json.dumps(schema)) == schema
+    assert schema["type"] == "object"
+    for node in nodes(schema):
+        assert not {"$ref", "$defs", "oneOf", "allOf", "discriminator", "title", "const"} & set(node) or "properties" in node
+        assert node.get("maxLength", 0) <= MAX_GRAMMAR_LENGTH if isinstance(node.get("maxLength", 0), int) else True
+    assert set(schema.get("required", ())) <= set(schema["properties"])
+
+
+@pytest.mark.parametrize("name", ALL.get_all_tool_names())
+def test_every_description_follows_the_template_and_its_example_is_valid(name: str) -> None:
+    tool = ALL.get_tool(name)
+    assert isinstance(tool, DescribedTool)
+    assert "Use it when: " in tool.description
+    assert "Do not use it when: " in tool.description
+    assert "Example: {" in tool.description
+    validate(tool, dict(tool.about.example))
+    for operation in operations_of(tool.input):
+        if operation.names:
+            assert operation.label in tool.about.operations, operation.label
+            for field in operation.required:
+                assert f"{field}*" in tool.description
+
+
+@pytest.mark.parametrize("name", ALL.get_all_tool_names())
+def test_every_guided_example_is_valid(name: str) -> None:
+    tool = ALL.get_tool(name)
+    assert tool is not None
+    for language, request, arguments in tool.examples:
+        assert language in ("fr", "en")
+        assert request
+        validate(tool, arguments)
+
+
+def test_a_tool_without_parameters_has_an_empty_object() -> None:
+    class Nothing(Thing):
+        name: ClassVar[str] = "nothing"
+        input: ClassVar[Any] = type("NothingInput", (Input,), {"__module__": __name__})
+
+    assert parameters_of(Nothing()) == {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def test_a_parameter_called_operation_is_not_a_discriminator() -> None:
+    class Plain(Input):
+        operation: str
+
+    class Surgery(Thing):
+        name: ClassVar[str] = "surgery"
+        input: ClassVar[Any] = Plain
+
+    assert parameters_of(Surgery())["properties"]["operation"] == {"type": "string"}
+    assert validate(Surgery(), {"operation": "appendix"}).operation == "appendix"
+
+
+def test_definitions_are_made_once(registry: ToolRegistry) -> None:
+    assert registry.get_definition("TodoTool") is registry.get_definition("TodoTool")
