@@ -21,12 +21,14 @@ class Action:
 CALCULATE = Action("calculate", ("CalculatorTool",), "eval", "expression")
 ADD = Action("add", ("TodoTool",), "create", "name", writes=True)
 LIST = Action("list", ("TodoTool",), "list")
+DONE = Action("done", ("TodoTool",), "complete", "task_id", writes=True)
+"""Only for messages worded as such: the task is found in a list asked for first."""
 REMEMBER = Action("remember", ("MemoryTool",), "add", "content", writes=True)
 RECALL = Action("recall", ("MemoryTool",), "search", "query")
 ASK = Action("ask", ("UserQuestionTool", "wait_user_response"), "ask", "question")
 CHAT = Action("chat")
 
-ACTIONS = (CALCULATE, ADD, LIST, REMEMBER, RECALL, ASK, CHAT)
+ACTIONS = (CALCULATE, ADD, LIST, DONE, REMEMBER, RECALL, ASK, CHAT)
 
 
 def offered(tools: Collection[str]) -> dict[str, Action]:

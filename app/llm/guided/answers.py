@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from app.domain.chat import ChatMessage, ToolCall
-from app.llm.guided.actions import ADD, ASK, CALCULATE, LIST, RECALL, REMEMBER, action_of
+from app.llm.guided.actions import ADD, ASK, CALCULATE, DONE, LIST, RECALL, REMEMBER, action_of
 from app.llm.guided.language import Language
 
 _SHOWN = 10
 """Tasks or memories an answer lists; the panes show the rest."""
 _RECALLED = 3
+_ENOUGH = 0.5
 
 
 def answer(call: ToolCall, result: ChatMessage, language: Language) -> str:
@@ -28,6 +30,9 @@ def answer(call: ToolCall, result: ChatMessage, language: Language) -> str:
         return language.text("calculate", expression=spoken(expression, language), result=number(data.get("result"), language))
     if action is ADD:
         return language.text("add", text=call.arguments.get("name", ""))
+    if action is DONE:
+        task = data.get("task")
+        return language.text("done", text=task.get("name", "") if isinstance(task, dict) else "")
     if action is REMEMBER:
         return language.text("remember", text=call.arguments.get("content", ""))
     if action is LIST:
@@ -72,6 +77,32 @@ def spoken(expression: str, language: Language) -> str:
     text = expression.replace("**", "^").replace("*", " × ").replace("/", " ÷ ")
     text = " ".join(text.split())
     return text.replace(".", ",") if language.code == "fr" else text
+
+
+def open_task(data: dict[str, Any], wanted: str) -> str | None:
+    """The id of the open task whose name shares most words with what was said, None when none shares half of the shorter's words.
+
+    Words are alike when their first letters are (``buy``, ``buying``): three to five of them.
+    """
+    said = _words(wanted)
+    best, found = 0.0, None
+    for task in _objects(data, "tasks"):
+        name = _words(str(task.get("name")))
+        if task.get("status") == "completed" or not name or not said:
+            continue
+        share = sum(any(_alike(word, other) for other in said) for word in name) / min(len(name), len(said))
+        if share > best:
+            best, found = share, str(task.get("id"))
+    return found if best >= _ENOUGH else None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w{3,}", text.casefold())
+
+
+def _alike(first: str, second: str) -> bool:
+    size = min(len(first), len(second), 5)
+    return first[:size] == second[:size]
 
 
 def _asked(call: ToolCall, data: dict[str, Any], language: Language) -> str:

@@ -25,7 +25,7 @@ from app.domain.chat import (
 from app.domain.errors import ProviderError
 from app.i18n import N_
 from app.llm.guided import answers, fill, replies
-from app.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, LIST, RECALL, REMEMBER, Action, offered
+from app.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, offered
 from app.llm.guided.arithmetic import find
 from app.llm.guided.grammar import one_of
 from app.llm.guided.language import LANGUAGES, detect, language, plain
@@ -45,7 +45,7 @@ _PROGRAM = ("[Note from the program]", "[Summary of the conversation so far]")
 _CHAT_TOKENS = 160
 _CHAT_TURNS = 4
 _CHUNK = 24
-_FRAMED = (LIST, ADD, REMEMBER, RECALL, ASK)
+_FRAMED = (LIST, ADD, DONE, REMEMBER, RECALL, ASK)
 """The order in which frames are tried: the narrowest first."""
 
 
@@ -117,7 +117,7 @@ class GuidedModel:
         turn.action = action
         if action is CALCULATE:
             candidates: Sequence[str] = turn.arithmetic.candidates[: 1 if turn.arithmetic.certain else None]
-        elif action.argument:
+        elif action.argument and action is not DONE:
             candidates = _arguments(turn, action)
         else:
             return
@@ -179,12 +179,15 @@ class GuidedModel:
                     yield delta
 
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
-        """What follows a result: the write that was just confirmed, or the answer."""
+        """What follows a result: the task to complete was found, the write was confirmed, or the answer."""
+        data = answers.parse(result.content)
+        finished = fill.framed(turn.text, DONE.name, turn.language) if action_of(call.name, call.arguments) is LIST else None
+        if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
+            return replies.completing(turn, finished, answers.open_task(data, finished))
         pending = replies.confirmed(call, turn.language)
         if pending is None:
             return replies.text(turn, answers.answer(call, result, turn.language))
         action, argument = pending
-        data = answers.parse(result.content)
         yes = turn.language.text("yes")
         agreed = (
             yes in answers.chosen(call, data) or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
@@ -220,8 +223,8 @@ def _by_pattern(turn: Turn) -> Action | None:
 
 
 def _possible(turn: Turn) -> list[str]:
-    """The actions a message may be meant for: no calculation without numbers, no question is a fact to remember."""
-    impossible = set()
+    """The actions a message may be meant for: no calculation without numbers, no question is a fact, none ends a task unasked."""
+    impossible = {DONE.name}
     if not turn.arithmetic.candidates:
         impossible.add(CALCULATE.name)
     if turn.language.question.search(turn.text):

@@ -10,7 +10,7 @@ from app.domain import limits
 from app.domain.base import new_id
 from app.domain.chat import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
 from app.llm.guided import fill
-from app.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, LIST, RECALL, REMEMBER, Action, action_of
+from app.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of
 from app.llm.guided.arithmetic import Arithmetic
 from app.llm.guided.language import Language
 
@@ -38,8 +38,8 @@ class Turn:
 def reply(turn: Turn) -> ChatReply:
     """The reply that carries the action's call, or a text when the message lacks what the call needs."""
     action, argument, words = turn.action, turn.argument, turn.language
-    if action is LIST:
-        return calling(turn, action, {"operation": "list"})
+    if action in (LIST, DONE):
+        return calling(turn, LIST, {"operation": "list"})
     if not argument:
         return text(turn, words.text("nothing", ability=words.data["abilities"][action.name]))
     if action is CALCULATE:
@@ -73,6 +73,13 @@ def writing(turn: Turn, action: Action, argument: str) -> ChatReply:
     _level, name = fill.take_priority(argument, turn.language)
     arguments = {"operation": "create", "name": (name or argument)[: limits.TASK_NAME]}
     return calling(turn, action, arguments if level is None else {**arguments, "priority": level})
+
+
+def completing(turn: Turn, wanted: str, task_id: str | None) -> ChatReply:
+    """The call that ends a task, or words that there is none like it."""
+    if task_id is None:
+        return text(turn, turn.language.text("done_none", text=wanted))
+    return calling(turn, DONE, {"operation": "complete", "task_id": task_id})
 
 
 def asking(turn: Turn, question: str, options: Sequence[str]) -> ChatReply:

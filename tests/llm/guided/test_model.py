@@ -147,6 +147,37 @@ async def test_the_control_tool_asks_too():
     assert (await talk.result(success=True, selectedOptions=["red"], textResponse="")).content == "Your answer: red"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mark buy ink as done", "Done: “buy ink”."),
+        ("I have finished buying the ink", "Done: “buy ink”."),
+        ("complete the task buy ink", "Done: “buy ink”."),
+        ("coche buy ink comme fait", "C’est fait : « buy ink »."),
+        ("j'ai terminé la tâche buy ink", "C’est fait : « buy ink »."),
+    ],
+)
+async def test_a_task_is_completed_once_it_was_found_in_the_list(text, said):
+    _, talk = scripted()
+    assert (await talk.say(text)).tool_calls[0].arguments == {"operation": "list"}
+    tasks = [
+        {"id": "0", "name": "buy ink", "status": "completed"},
+        {"id": "1", "name": "call Ann", "status": "pending"},
+        {"id": "2", "name": "buy ink", "status": "pending"},
+    ]
+    call = (await talk.result(success=True, tasks=tasks)).tool_calls[0]
+    assert call.arguments == {"operation": "complete", "task_id": "2"}
+    assert (await talk.result(success=True, task={"id": "2", "name": "buy ink"})).content == said
+
+
+async def test_a_task_that_is_not_there_is_not_completed():
+    _, talk = scripted()
+    await talk.say("mark sell the boat as done")
+    reply = await talk.result(success=True, tasks=[{"id": "1", "name": "call Ann", "status": "pending"}])
+    assert reply.tool_calls == ()
+    assert "sell the boat" in reply.content
+
+
 async def test_only_enabled_tools_are_called():
     _, talk = scripted("I can only talk.", tools=())
     assert (await talk.say("add a task: buy ink")).tool_calls == ()

@@ -77,7 +77,7 @@ def test_a_grammar_has_the_choices_with_their_space_and_escapes():
 
 def test_only_actions_with_an_enabled_tool_are_offered():
     assert list(offered([])) == ["chat"]
-    assert list(offered(["TodoTool"])) == ["add", "list", "chat"]
+    assert list(offered(["TodoTool"])) == ["add", "list", "done", "chat"]
     assert "ask" in offered(["wait_user_response"])
     assert set(offered(["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"])) == {action.name for action in ACTIONS}
 
