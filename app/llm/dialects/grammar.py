@@ -47,10 +47,12 @@ class _Rules:
 
     Args:
         max_string: most characters of any string, also where a schema allows more; None takes each schema's own limit.
+        max_items: most items of an array and most members of a free object.
     """
 
-    def __init__(self, max_string: int | None) -> None:
+    def __init__(self, max_string: int | None, max_items: int) -> None:
         self.rules: dict[str, str] = {}
+        self.max_items = max_items
         self._max_string = max_string
 
     def add(self, name: str, body: str) -> str:
@@ -72,8 +74,8 @@ class _Rules:
             if depth > 0:
                 inner = self.any_json(depth - 1)
                 member = f'{string} ": " {inner}'
-                options.append(f'"{{" ({member} (", " {member}){{0,{_ITEMS_MAX}}})? "}}"')
-                options.append(f'"[" ({inner} (", " {inner}){{0,{_ITEMS_MAX}}})? "]"')
+                options.append(f'"{{" ({member} (", " {member}){{0,{self.max_items - 1}}})? "}}"')
+                options.append(f'"[" ({inner} (", " {inner}){{0,{self.max_items - 1}}})? "]"')
             self.rules[name] = _either(options)
         return name
 
@@ -173,11 +175,11 @@ class SchemaGrammar:
         if extra is False:
             return '"{}"'
         member = f'{self._rules.string({"minLength": 1})} ": " {self._expression(extra, f"{name}-value")}'
-        return f'"{{" ({member} (", " {member}){{0,{_ITEMS_MAX - 1}}})? "}}"'
+        return f'"{{" ({member} (", " {member}){{0,{self._rules.max_items - 1}}})? "}}"'
 
     def _array(self, schema: dict[str, Any], name: str) -> str:
         least = int(schema.get("minItems", 0))
-        most = max(least, min(int(schema.get("maxItems", _ITEMS_MAX)), _ITEMS_MAX))
+        most = max(least, min(int(schema.get("maxItems", self._rules.max_items)), self._rules.max_items))
         if most == 0:
             return '"[]"'
         item = self._expression(schema.get("items", True), f"{name}-item")
@@ -195,7 +197,14 @@ def _text_rules() -> dict[str, str]:
     return rules
 
 
-def tools_grammar(tools: Sequence[ToolSpec], *, require_call: bool = False, max_calls: int = CALLS, max_string: int | None = None) -> str:
+def tools_grammar(
+    tools: Sequence[ToolSpec],
+    *,
+    require_call: bool = False,
+    max_calls: int = CALLS,
+    max_string: int | None = None,
+    max_items: int = _ITEMS_MAX,
+) -> str:
     """A GBNF grammar under which a reply is text without calls, or calls, perhaps after some text, and then the end.
 
     Every call names one of ``tools`` and its arguments fit that tool's schema (one of its ``variants``, if it has them), as far as
@@ -206,13 +215,14 @@ def tools_grammar(tools: Sequence[ToolSpec], *, require_call: bool = False, max_
         require_call: the reply is exactly one call.
         max_calls: most calls in one reply.
         max_string: most characters of a string argument; a small model stops nowhere by itself. None takes the schemas' own limits.
+        max_items: most items of an array; a schema that demands more gets them.
 
     Raises:
         ValueError: no tools.
     """
     if not tools:
         raise ValueError("a grammar needs at least one tool")
-    rules = _Rules(max_string)
+    rules = _Rules(max_string, max_items)
     options = []
     for tool in tools:
         schemas = tool.variants or (tool.parameters,)
