@@ -59,7 +59,11 @@ class MemoryRepository(Repository[Memory]):
         statements = [guard(memory.workflow_id)] if memory.workflow_id else []
         statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
         if not same:
-            statements.append(Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": content["id"]}))
+            # A row that is deleted and written again in one transaction stays deleted, so the one that is written anew is left out.
+            kept = memory.embedder if vector is not None else ""
+            statements.append(
+                Statement("DELETE memory_vector WHERE memory = $row AND embedder != $kept RETURN NONE", {"row": content["id"], "kept": kept})
+            )
         if vector is not None:
             statements.append(_vector_statement(memory, vector))
         await self._store.write(*statements)

@@ -1,0 +1,241 @@
+"""MemoryTool: every operation, scope, default and provenance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain import limits
+from app.domain.memory import MemoryType
+from app.domain.workflow import Workflow
+from app.storage.repositories import Repositories
+from app.tools.memory.inputs import READ_DEFAULT
+from tests.support.clock import ManualClock
+from tests.tools.conftest import Calls, MakeCalls, WordEmbedder
+
+MEMORY = "MemoryTool"
+
+
+async def add(calls: Calls, content: str, type: str = "knowledge", **fields: Any) -> dict[str, Any]:
+    data = await calls(MEMORY, operation="add", type=type, content=content, **fields)
+    assert data["success"], data
+    return data
+
+
+@pytest.fixture
+async def other(repos: Repositories) -> Workflow:
+    created = Workflow(name="Other")
+    await repos.workflows.create(created)
+    return created
+
+
+@pytest.mark.parametrize(
+    ("type", "scope", "importance", "lives"),
+    [
+        ("user_pref", "general", 0.8, False),
+        ("knowledge", "general", 0.6, False),
+        ("decision", "workflow", 0.7, False),
+        ("context", "workflow", 0.3, True),
+    ],
+)
+async def test_defaults_follow_the_type(
+    calls: Calls, repos: Repositories, clock: ManualClock, type: str, scope: str, importance: float, lives: bool
+) -> None:
+    data = await add(calls, "A fact.", type)
+    assert (data["scope"], data["importance"], data["embedding_generated"]) == (scope, importance, True)
+    memory = await repos.memories.get(data["memory_id"])
+    assert memory.workflow_id == (calls.context.workflow_id if scope == "workflow" else None)
+    if lives:
+        assert memory.expires_at is not None
+        assert (memory.expires_at - clock.now()).days == 7
+    else:
+        assert memory.expires_at is None
+
+
+async def test_provenance_says_who_wrote_it_and_who_found_it(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+    data = await add(calls, "The cat sleeps.")
+    memory = await repos.memories.get(data["memory_id"])
+    assert (memory.source, memory.agent_source, memory.run_id, memory.retrieved_by) == ("agent", "Assistant", "run-1", ())
+    await calls_with(run_id="run-2")(MEMORY, operation="search", query="cat")
+    await calls_with(run_id="run-3")(MEMORY, operation="search", query="cat")
+    assert (await repos.memories.get(data["memory_id"])).retrieved_by == ("run-2", "run-3")
+
+
+async def test_what_is_given_is_kept(calls: Calls, repos: Repositories) -> None:
+    data = await add(
+        calls,
+        "A fact.",
+        tags=["one", " two "],
+        metadata={"priority": 0.9, "agent_source": "Scout", "tags": ["two", "three"]},
+        importance=1,
+        scope="workflow",
+    )
+    memory = await repos.memories.get(data["memory_id"])
+    assert memory.tags == ("one", "two", "three")
+    assert (memory.priority, memory.agent_source, memory.importance) == (0.9, "Scout", 1.0)
+    assert memory.workflow_id == calls.context.workflow_id
+
+
+async def test_the_same_call_makes_one_memory(calls: Calls, repos: Repositories) -> None:
+    first = await add(calls, "Once.", call_id="same")
+    again = await add(calls, "Once.", call_id="same")
+    assert first == again
+    assert await repos.memories.count() == 1
+
+
+async def test_a_failing_embedder_does_not_lose_the_memory(calls: Calls, embedder: WordEmbedder) -> None:
+    embedder.failing = True
+    data = await add(calls, "The cat sleeps.")
+    assert data["embedding_generated"] is False
+    found = await calls(MEMORY, operation="search", query="cat")
+    assert (found["count"], found["search_type"]) == (1, "text")
+    assert "out of order" in found["note"]
+
+
+async def test_get_gives_the_whole_memory_and_long_ones_in_pages(calls: Calls) -> None:
+    content = "x" * READ_DEFAULT + "y" * 100
+    memory_id = (await add(calls, content))["memory_id"]
+    first = await calls(MEMORY, operation="get", memory_id=memory_id)
+    assert (first["next_offset"], first["total_chars"]) == (READ_DEFAULT, READ_DEFAULT + 100)
+    rest = await calls(MEMORY, operation="get", memory_id=memory_id, offset=READ_DEFAULT)
+    assert rest["memory"]["content"] == "y" * 100
+    assert "next_offset" not in rest
+    assert "past the end" in (await calls(MEMORY, operation="get", memory_id=memory_id, offset=10**6))["error"]
+
+
+async def test_list_filters_and_previews(calls: Calls, clock: ManualClock) -> None:
+    await add(calls, "First.", "decision", tags=["a"])
+    await clock.advance(1)
+    await add(calls, "é" * 300, "knowledge", tags=["a", "b"])
+    assert [memory["type"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == ["knowledge", "decision"]
+    assert (await calls(MEMORY, operation="list", type_filter="decision"))["count"] == 1
+    assert (await calls(MEMORY, operation="list", tags=["a", "b"]))["count"] == 1
+    assert (await calls(MEMORY, operation="list", scope="workflow"))["memories"][0]["content"] == "First."
+    assert (await calls(MEMORY, operation="list", limit=1))["count"] == 1
+    compact = (await calls(MEMORY, operation="list", mode="compact", scope="general"))["memories"][0]
+    assert compact["preview"] == "é" * 100 + "…"
+    assert set(compact) == {"id", "type", "preview", "tags", "importance", "workflow_id", "created_at"}
+
+
+async def test_search_gives_every_part_of_the_score(calls: Calls) -> None:
+    await add(calls, "The feline sleeps.")
+    data = await calls(MEMORY, operation="search", query="feline", threshold=0.5)
+    assert data["search_type"] == "hybrid"
+    (result,) = data["results"]
+    assert {"id", "content", "score", "relevance", "lexical", "cosine", "importance", "recency"} <= set(result)
+    assert (await calls(MEMORY, operation="search", query="feline", type_filter="decision"))["results"] == []
+    assert (await calls(MEMORY, operation="search", query="feline", scope="workflow"))["results"] == []
+
+
+async def test_update_changes_content_and_its_vector(calls: Calls, repos: Repositories, clock: ManualClock) -> None:
+    memory_id = (await add(calls, "The cat sleeps.", tags=["pet"]))["memory_id"]
+    await clock.advance(60)
+    assert (await calls(MEMORY, operation="update", memory_id=memory_id, content="The car is red.", importance=0.1))["success"]
+    memory = await repos.memories.get(memory_id)
+    assert (memory.content, memory.importance, memory.tags) == ("The car is red.", 0.1, ("pet",))
+    assert memory.updated_at > memory.created_at
+    assert (await calls(MEMORY, operation="search", query="voiture", threshold=0))["count"] == 1
+    await calls(MEMORY, operation="update", memory_id=memory_id, tags=[])
+    assert (await repos.memories.get(memory_id)).tags == ()
+    assert "Nothing to update" in (await calls(MEMORY, operation="update", memory_id=memory_id))["error"]
+
+
+async def test_delete_forgets(calls: Calls) -> None:
+    memory_id = (await add(calls, "The cat sleeps."))["memory_id"]
+    await calls(MEMORY, operation="search", query="cat")
+    assert (await calls(MEMORY, operation="delete", memory_id=memory_id))["success"]
+    assert (await calls(MEMORY, operation="search", query="cat"))["count"] == 0
+    assert (await calls(MEMORY, operation="delete", memory_id=memory_id))["code"] == "not_found"
+
+
+@pytest.mark.parametrize("operation", ["get", "update", "delete"])
+async def test_another_workflows_memory_is_not_found(calls: Calls, calls_with: MakeCalls, other: Workflow, operation: str) -> None:
+    foreign = (await add(calls_with(workflow_id=other.id), "Secret plan.", "decision"))["memory_id"]
+    data = await calls(MEMORY, operation=operation, memory_id=foreign, **({"importance": 0.5} if operation == "update" else {}))
+    assert data["code"] == "not_found"
+
+
+async def test_an_expired_memory_is_not_found(calls: Calls, clock: ManualClock) -> None:
+    memory_id = (await add(calls, "Today it rains.", "context"))["memory_id"]
+    assert (await calls(MEMORY, operation="get", memory_id=memory_id))["success"]
+    await clock.advance(limits.MEMORY_CONTEXT_DAYS * 86_400)
+    assert (await calls(MEMORY, operation="get", memory_id=memory_id))["code"] == "not_found"
+    assert (await calls(MEMORY, operation="list"))["count"] == 0
+
+
+async def test_clear_by_type_means_the_workflow_unless_told(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+    await add(calls, "Mine.", "decision")
+    await add(calls, "General.", "decision", scope="general")
+    assert (await calls(MEMORY, operation="clear_by_type", type="decision"))["deleted"] == 1
+    assert await repos.memories.count() == 1
+    nowhere = calls_with(workflow_id="")
+    assert "scope" in (await nowhere(MEMORY, operation="clear_by_type", type="decision"))["error"]
+    assert (await nowhere(MEMORY, operation="clear_by_type", type="decision", scope="general"))["deleted"] == 1
+
+
+async def test_clear_by_type_can_mean_both(calls: Calls) -> None:
+    await add(calls, "Mine.", "decision")
+    await add(calls, "General.", "decision", scope="general")
+    await add(calls, "Kept.", "knowledge")
+    assert (await calls(MEMORY, operation="clear_by_type", type="decision", scope="both"))["deleted"] == 2
+    assert (await calls(MEMORY, operation="list"))["count"] == 1
+
+
+async def test_describe_counts(calls: Calls) -> None:
+    await add(calls, "Mine.", "decision", tags=["a"])
+    await add(calls, "General.", "knowledge", tags=["a", "b"])
+    data = await calls(MEMORY, operation="describe")
+    assert (data["total"], data["workflow"], data["general"]) == (2, 1, 1)
+    assert data["by_type"] == {"user_pref": 0, "context": 0, "knowledge": 1, "decision": 1}
+    assert data["tags"] == {"a": 2, "b": 1}
+
+
+async def test_activate_general_leaves_the_workflow_for_this_run(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+    await add(calls, "Mine.", "decision")
+    assert (await calls(MEMORY, operation="activate_general"))["success"]
+    assert (await calls(MEMORY, operation="list"))["count"] == 0
+    stored = await add(calls, "Another decision.", "decision")
+    assert stored["scope"] == "general"
+    assert (await calls(MEMORY, operation="add", type="context", content="x", scope="workflow"))["code"] == "no_workflow"
+    assert (await calls(MEMORY, operation="list", scope="workflow"))["code"] == "no_workflow"
+    another_run = calls_with(run_id="run-2", memory_scope={})
+    assert (await another_run(MEMORY, operation="list", scope="workflow"))["count"] == 1
+
+
+async def test_activate_workflow_means_another_workflows_memories(calls: Calls, calls_with: MakeCalls, other: Workflow) -> None:
+    await add(calls_with(workflow_id=other.id, memory_scope={}), "Theirs.", "decision")
+    assert (await calls(MEMORY, operation="list"))["count"] == 0
+    assert (await calls(MEMORY, operation="activate_workflow", workflow_id=other.id))["workflow_id"] == other.id
+    assert [memory["content"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == ["Theirs."]
+    assert (await add(calls, "Mine for them.", "decision"))["workflow_id"] == other.id
+    gone = await calls(MEMORY, operation="activate_workflow", workflow_id="nowhere")
+    assert gone["success"]
+    assert (await calls(MEMORY, operation="add", type="decision", content="Lost."))["code"] == "not_found"
+
+
+async def test_a_blank_memory_and_too_many_tags_are_refused(calls: Calls) -> None:
+    assert "blank" in (await calls(MEMORY, operation="add", type="context", content=" \n "))["error"]
+    many = [f"tag{number}" for number in range(15)]
+    data = await calls(MEMORY, operation="add", type="context", content="x", tags=many, metadata={"tags": [f"m{tag}" for tag in many]})
+    assert "30 tags given; the limit is 20" in data["error"]
+
+
+async def test_without_memories_it_says_so(calls_with: MakeCalls) -> None:
+    assert (await calls_with(memories=None)(MEMORY, operation="list"))["code"] == "no_memory"
+    assert (await calls_with(memory_search=None)(MEMORY, operation="search", query="x"))["code"] == "no_memory"
+
+
+async def test_without_a_search_it_still_keeps(calls_with: MakeCalls, repos: Repositories) -> None:
+    calls = calls_with(memory_search=None)
+    memory_id = (await add(calls, "Kept."))["memory_id"]
+    assert (await repos.memories.get(memory_id)).type is MemoryType.KNOWLEDGE
+    assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 1
+
+
+def test_reading_operations_only_read(calls: Calls) -> None:
+    tool = calls.registry.get_tool(MEMORY)
+    assert tool is not None
+    reading = {"get", "list", "search", "describe", "activate_workflow", "activate_general"}
+    for name in ("add", "update", "delete", "clear_by_type", *reading):
+        assert (tool.operation_effect({"operation": name}) == "read") is (name in reading)
