@@ -252,6 +252,15 @@ class TaskListView(QListView):
             number = self.tasks.row_of(row.task.id)
             self.tasks.move(row.task.id, number - 1 if by < 0 else number + 2)
 
+    def event(self, event: QEvent) -> bool:
+        """F2 and Delete belong to the chosen task while the list has the keyboard, whatever the window does with them."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            own = event.key() in (Qt.Key.Key_F2, Qt.Key.Key_Delete)
+            if own and self.current_row() is not None:
+                event.accept()
+                return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current_row()
         key, alt = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)

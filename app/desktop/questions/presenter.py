@@ -51,6 +51,7 @@ class QuestionPresenter(QObject):
         self.attention = Attention(window)
         self.attention.activated.connect(self._show_oldest)
         self._workflow_id = ""
+        self._wanted = ""
         self._scrim: Scrim | None = None
         self.dialog: QuestionDialog | None = None
         self._visible_since: float | None = None
@@ -85,7 +86,8 @@ class QuestionPresenter(QObject):
         question = self.queue.bring_back(question_id)
         if question is None:
             self.notice.emit(_("This question is no longer open."))
-        elif question.workflow_id != self._workflow_id:
+        elif question.workflow_id != self._workflow_id or self._scrim is None:
+            self._wanted = question_id
             self.workflow_wanted.emit(question.workflow_id)
         else:
             self._put_away()
@@ -153,7 +155,9 @@ class QuestionPresenter(QObject):
 
     def _show_next(self) -> None:
         if self.dialog is None and self._scrim is not None:
-            question = self.queue.next_for(self._workflow_id)
+            wanted, self._wanted = self.queue.get(self._wanted), ""
+            here = wanted is not None and wanted.workflow_id == self._workflow_id
+            question = wanted if here else self.queue.next_for(self._workflow_id)
             if question is not None:
                 self._present(question)
 
