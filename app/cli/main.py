@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from app.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
 from app.cli.output import Terminal
 from app.cli.parser import HelpShown, Usage, parse
-from app.i18n import LANGUAGES, _, set_language
+from app.i18n import _, set_language
 
 if TYPE_CHECKING:
     from app.engine.atelier import Atelier
@@ -37,7 +37,7 @@ def early_language(argv: Sequence[str]) -> str:
             return argv[index + 1]
         if argument.startswith("--lang="):
             return argument.partition("=")[2]
-    return os.environ.get("ATELIER_LANG", "")
+    return ""
 
 
 def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
@@ -131,9 +131,9 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
         await accept_loss(root)
     async with Atelier.open(root) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
-        language = (await atelier.settings.get()).language
-        if not arguments.lang and language in LANGUAGES:
-            set_language(language)
+        if arguments.lang:
+            # Opening switched to the language of the settings; this call was asked to speak another one.
+            set_language(arguments.lang)
         async with serving(atelier):
             return await perform(atelier, arguments, terminal)
 

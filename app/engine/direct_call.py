@@ -47,14 +47,20 @@ class DirectCallModel:
     """Makes the call the last user message asks for; when its result is there, repeats it and is done."""
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        newest = request.messages[-1]
-        if newest.role is Role.TOOL:
-            yield ReplyDone(reply=ChatReply(content=newest.content, usage=Usage(), model=request.model))
-            return
-        asked = next((message for message in reversed(request.messages) if message.role is Role.USER and _call(message.content)), None)
-        if asked is None or newest.role is Role.ASSISTANT:
+        result = ""
+        asked: tuple[str, dict[str, Any]] | None = None
+        for message in reversed(request.messages):
+            if message.role is Role.TOOL and not result:
+                result = message.content
+            elif message.role is Role.USER and (asked := _call(message.content)) is not None:
+                break
+        if asked is None:
             raise ProviderError(N_("A direct call has nothing left to do."), code="direct_call")
-        tool, arguments = _call(asked.content) or ("", {})
+        if result:
+            # Also when the engine asks whether that was all: it was.
+            yield ReplyDone(reply=ChatReply(content=result, usage=Usage(), model=request.model))
+            return
+        tool, arguments = asked
         call = ToolCall(id="call_1", name=tool, arguments=arguments)
         yield ReplyDone(reply=ChatReply(tool_calls=(call,), usage=Usage(), finish_reason=FinishReason.TOOL_CALLS, model=request.model))
 

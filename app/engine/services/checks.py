@@ -51,7 +51,7 @@ def explain(error: ValidationError) -> str:
     return "; ".join(parts)
 
 
-def build(model: type[M], what: str, **fields: Any) -> M:
+def build(model: type[M], what: str, /, **fields: Any) -> M:
     """``model(**fields)``, with a validation error turned into a ``UsageError`` that names ``what`` and each wrong field."""
     try:
         return model(**fields)
@@ -59,7 +59,7 @@ def build(model: type[M], what: str, **fields: Any) -> M:
         raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=explain(error)) from None
 
 
-def changed(value: M, what: str, **fields: Any) -> M:
+def changed(value: M, what: str, /, **fields: Any) -> M:
     """A copy of ``value`` with ``fields`` replaced, validated again (``model_copy`` alone would not)."""
     unknown = sorted(set(fields) - set(type(value).model_fields))
     if unknown:

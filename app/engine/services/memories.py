@@ -39,8 +39,8 @@ Progress = Callable[[int, int], None]
 class MemoryFile(Model):
     """Exported memories, without vectors: those belong to an embedder and are computed again."""
 
-    format: Literal["atelier-memories"] = "atelier-memories"
-    version: Literal[1] = 1
+    format: Literal["atelier-memories"]
+    version: Literal[1]
     exported_at: Timestamp = Field(default_factory=utc_now)
     memories: tuple[Memory, ...] = ()
 
@@ -181,7 +181,7 @@ class MemoryService:
             memories += batch
             if len(batch) < limits.LIST_MAX:
                 break
-        file = MemoryFile(exported_at=self._context.clock.now(), memories=tuple(memories))
+        file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
         return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP) -> dict[str, int]:

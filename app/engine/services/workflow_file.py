@@ -27,8 +27,8 @@ class ReportFile(Model):
 class WorkflowFile(Model):
     """Everything that belongs to one workflow. General memories belong to none and are exported on their own."""
 
-    format: Literal["atelier-workflow"] = "atelier-workflow"
-    version: Literal[1] = 1
+    format: Literal["atelier-workflow"]
+    version: Literal[1]
     exported_at: Timestamp = Field(default_factory=utc_now)
     workflow: Workflow
     runs: tuple[Run, ...] = ()

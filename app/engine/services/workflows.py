@@ -221,6 +221,8 @@ class WorkflowService:
             for report in await repos.reports.list(workflow_id)
         ]
         return WorkflowFile(
+            format="atelier-workflow",
+            version=1,
             exported_at=self._context.clock.now(),
             workflow=workflow,
             runs=tuple(runs),

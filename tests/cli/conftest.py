@@ -1,0 +1,85 @@
+"""The command line in this process, over a real data folder, with a scripted model and no vectors of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.__main__ import main
+from app.engine.atelier import Atelier
+from app.engine.ipc import set_command_handler
+from app.llm.scripted import ScriptedModel, Step
+from app.llm.secrets import KeyVault
+from tests.engine.conftest import WordEmbedder
+
+
+class Typed(io.StringIO):
+    """Standard input; with ``tty`` a person types it."""
+
+    def __init__(self, text: str, *, tty: bool) -> None:
+        super().__init__(text)
+        self._tty = tty
+
+    def isatty(self) -> bool:
+        return self._tty
+
+
+@dataclass
+class Result:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The stream: every line of standard output is one JSON object."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["chunk_type"] == kind]
+
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of a script."""
+    real_open = Atelier.open
+
+    def run(*argv: str, steps: Sequence[Step] | ScriptedModel = (), typed: str | None = None, piped: str = "") -> Result:
+        model = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
+
+        def opened(data_dir: Path | None = None, **options: Any) -> Any:
+            given = {"model_factory": lambda agent: model, "embedder": WordEmbedder(), "vault": KeyVault(environ={}), "fsync": False}
+            return real_open(data_dir, **{**given, **options})
+
+        monkeypatch.setattr(Atelier, "open", opened)
+        monkeypatch.setattr(sys, "stdin", Typed(piped if typed is None else typed, tty=typed is not None))
+        monkeypatch.chdir(tmp_path)
+        capsys.readouterr()
+        status = main(argv)
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_trace() -> Any:
+    from app import logs
+
+    yield
+    logs.close()
+    set_command_handler(None)

@@ -1,0 +1,285 @@
+"""Every other command: what it prints for people and for scripts, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.domain.chat import ToolCall
+from app.llm.scripted import ScriptedModel
+from tests.cli.conftest import Cli, Result
+from tests.engine.services.test_agents import FILE
+
+
+def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
+    return str(cli("run", prompt, "--json", steps=list(answers) or ["Herons fish."]).events[0]["workflow_id"])
+
+
+def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:
+    assert cli("workflows", "list", "--json").out == "[]\n"
+    workflow = talk(cli)
+    [listed] = cli("workflows", "list", "--json").json
+    assert (listed["id"], listed["name"], listed["status"]) == (workflow, "Tell me about herons", "completed")
+    assert workflow in cli("workflows", "list").out
+    assert cli("workflows", "list", "--search", "nothing", "--json").json == []
+    shown = cli("workflows", "show", workflow, "--json").json
+    assert [turn["message"]["content"] for turn in shown["transcript"]] == ["Tell me about herons", "Herons fish."]
+    assert "Herons fish." in cli("workflows", "show", workflow).out
+    hits = cli("workflows", "search", "fish", "--json").json
+    assert [(hit["kind"], hit["workflow_id"]) for hit in hits] == [("message", workflow)]
+    assert cli("workflows", "search", "", "--json").json == []
+
+
+def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
+    workflow = talk(cli)
+    exported = cli("workflows", "export", workflow)
+    assert exported.json["format"] == "atelier-workflow"
+    (tmp_path / "w.json").write_text(exported.out, "utf-8")
+    assert cli("workflows", "export", workflow, "--format", "md").out.startswith("# Tell me about herons")
+    renamed = cli("workflows", "import", "w.json", "--json").json
+    assert renamed["action"] == "renamed"
+    assert cli("workflows", "import", "w.json", "--on-conflict", "skip", "--json").json["workflow"]["id"] == workflow
+    deleted = cli("workflows", "delete", workflow, "--json").json
+    assert deleted["rows"]["message"] == 2
+    assert cli("workflows", "import", "-", piped=exported.out).status == 0
+    assert cli("workflows", "show", workflow).status == 0
+
+
+def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
+    workflow = talk(cli)
+    model = ScriptedModel([])
+    replayed = cli("workflows", "replay", workflow, "--json", steps=model)
+    assert replayed.events[-1]["chunk_type"] == "workflow_complete"
+    assert model.requests == []
+    forked = cli("workflows", "fork", workflow, "--at", "3", "--json").json
+    assert forked["id"] != workflow
+    assert cli("workflows", "fork", workflow, "--at", "999").status == 2
+    assert "Herons fish." in cli("workflows", "replay", workflow).out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["workflows", "show", "missing"],
+        ["workflows", "export", "missing"],
+        ["workflows", "delete", "missing"],
+        ["workflows", "replay", "missing"],
+        ["workflows", "fork", "missing", "--at", "1"],
+        ["workflows", "import", "missing.json"],
+        ["workflows", "list", "--limit", "5000"],
+        ["resume", "missing"],
+        ["resume", "x", "--all"],
+        ["agents", "show", "missing"],
+        ["agents", "remove", "missing"],
+        ["agents", "add", "missing.json"],
+        ["providers", "remove", "missing"],
+        ["providers", "test", "missing"],
+        ["providers", "models", "missing"],
+        ["providers", "add", "x", "--kind", "local"],
+        ["providers", "add", "../x", "--kind", "openai"],
+        ["providers", "add", "x", "--kind", "openai", "--base-url", "nonsense"],
+        ["models", "list", "--provider", "missing"],
+        ["tools", "schema", "Hammer"],
+        ["tools", "call", "Hammer", "{}"],
+        ["tools", "call", "CalculatorTool", "not json"],
+        ["tools", "call", "CalculatorTool", "[1]"],
+        ["tools", "list", "--section", "nowhere"],
+        ["memory", "delete", "missing"],
+        ["memory", "add", " "],
+        ["memory", "search", "x", "--threshold", "2"],
+        ["memory", "list", "--scope", "workflow"],
+        ["memory", "import", "missing.json"],
+        ["questions", "answer", "missing"],
+        ["questions", "skip", "missing"],
+        ["chat", "--json"],
+    ],
+)
+def test_what_is_not_there_is_wrong_usage_in_words(cli: Cli, argv: list[str]) -> None:
+    result = cli(*argv)
+    assert result.status == 2
+    assert result.out == ""
+    assert result.err.startswith("Error: ")
+    assert "Traceback" not in result.err
+
+
+def test_agents(cli: Cli, tmp_path: Path) -> None:
+    assert [agent["config"]["name"] for agent in cli("agents", "list", "--json").json] == ["Assistant"]
+    (tmp_path / "a.json").write_text(json.dumps(FILE), "utf-8")
+    assert cli("agents", "add", "a.json").status == 0
+    assert cli("agents", "show", "Researcher").json == FILE
+    assert cli("agents", "add", "a.json").status == 2
+    assert cli("agents", "add", "a.json", "--on-conflict", "rename", "--json").json["config"]["name"] == "Researcher (2)"
+    assert cli("agents", "add", "-", "--on-conflict", "skip", piped=json.dumps(FILE)).status == 0
+    assert "qwen3:4b" in cli("agents", "list").out
+    assert cli("agents", "remove", "Researcher (2)", "--json").json == {"removed": "Researcher (2)"}
+    model = ScriptedModel(["hi"])
+    assert cli("run", "go", "--agent", "Researcher", steps=model).status == 0
+    assert model.requests[0].model == "qwen3:4b"
+
+
+def test_tools_are_described_and_called_like_an_agent_s(cli: Cli) -> None:
+    names = [tool["name"] for tool in cli("tools", "list", "--json").json]
+    assert {"CalculatorTool", "TodoTool", "MemoryTool", "ReportTool", "UserQuestionTool", "invoke_tool"} <= set(names)
+    assert all(tool["section"] == "core_ops" for tool in cli("tools", "list", "--section", "core_ops", "--json").json)
+    assert "CalculatorTool" in cli("tools", "list").out
+    assert cli("tools", "schema", "CalculatorTool").json["parameters"]["type"] == "object"
+    workflow = talk(cli)
+    added = cli("tools", "call", "TodoTool", '{"operation": "create", "name": "Fish"}', "--workflow", workflow, "--json")
+    assert added.status == 0
+    listed = cli("tools", "call", "TodoTool", "-", "--workflow", workflow, "--json", piped='{"operation": "list"}').json
+    assert [task["name"] for task in listed["tasks"]] == ["Fish"]
+    kinds = [event["chunk_type"] for event in cli("workflows", "replay", workflow, "--json").events]
+    assert kinds.count("tool_end") == 2
+    assert "task_create" in kinds
+    failed = cli("tools", "call", "CalculatorTool", '{"operation": "eval", "expression": "1/0"}', "--json")
+    assert (failed.status, failed.json["success"], failed.json["code"]) == (1, False, "division_by_zero")
+    wrong = cli("tools", "call", "CalculatorTool", '{"operation": "dance"}', "--json")
+    assert (wrong.status, wrong.json["code"]) == (1, "invalid_arguments")
+    inner = '{"tool_name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}}'
+    assert cli("tools", "call", "invoke_tool", inner, "--json").json["result"] == 42
+    assert cli("tools", "call", "task_abandon", '{"reason": "no"}').status == 3
+
+
+def test_a_called_tool_that_asks_waits_and_goes_on_in_another_process(cli: Cli) -> None:
+    arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
+    assert cli("tools", "call", "UserQuestionTool", arguments).status == 5
+    [asked] = cli("questions", "list", "--json").json
+    assert cli("questions", "answer", asked["id"], "--text", "red").status == 0
+    assert cli("resume", asked["workflow_id"]).status == 0
+    typed = cli("tools", "call", "UserQuestionTool", arguments, "--json", typed="blue\n")
+    assert typed.json["textResponse"] == "blue"
+
+
+def test_memory(cli: Cli, tmp_path: Path) -> None:
+    added = cli("memory", "add", "The server is called heron", "--tags", "infra,srv", "--importance", "0.9", "--json").json
+    assert (added["tags"], added["importance"], added["source"]) == (["infra", "srv"], 0.9, "user")
+    assert cli("memory", "add", "-", piped="lunch is at noon").status == 0
+    found = cli("memory", "search", "server called", "--limit", "1", "--json").json
+    assert found["search_type"] == "hybrid"
+    assert found["results"][0]["memory"]["id"] == added["id"]
+    assert set(found["results"][0]) >= {"score", "relevance", "lexical", "cosine", "importance", "recency"}
+    assert [each["id"] for each in cli("memory", "list", "--tags", "infra", "--json").json] == [added["id"]]
+    exported = cli("memory", "export")
+    (tmp_path / "m.json").write_text(exported.out, "utf-8")
+    assert cli("memory", "import", "m.json", "--json").json == {"added": 0, "overwritten": 0, "skipped": 2}
+    assert cli("memory", "delete", added["id"]).status == 0
+    assert cli("memory", "import", "m.json", "--json").json["added"] == 1
+    assert cli("memory", "reembed", "--json").json == {"embedded": 0}
+    assert "heron" in cli("memory", "list").out
+    assert cli("memory", "import", "-", piped="{}").status == 2
+
+
+def test_questions_are_skipped_from_outside(cli: Cli) -> None:
+    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    first = cli("run", "go", "--json", steps=[[ask]])
+    [asked] = cli("questions", "list", "--workflow", first.events[0]["workflow_id"], "--json").json
+    assert "Colour?" in cli("questions", "list").out
+    assert cli("questions", "answer", asked["id"]).status == 2
+    assert cli("questions", "skip", asked["id"], "--json", steps=["ok"]).json["status"] == "skipped"
+    assert cli("questions", "skip", asked["id"]).status == 2
+
+
+def test_resume_all_goes_through_every_workflow(cli: Cli) -> None:
+    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    cli("run", "one", steps=[[ask]])
+    cli("run", "two", steps=[[ask]])
+    resumed = cli("resume", "--all", "--answers", "skip", "--json", steps=["ok", "ok"])
+    assert resumed.status == 0
+    assert [event["status"] for event in resumed.of("workflow_complete")] == ["completed", "completed"]
+
+
+def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None:
+    workflow = talk(cli)
+    made = cli("backup", "create", "b.zip", "--json")
+    assert made.json["counts"]["workflow"] == 1
+    assert cli("backup", "create", "b.zip").status == 2
+    assert cli("backup", "verify", "b.zip", "--json").json["counts"] == made.json["counts"]
+    assert cli("workflows", "delete", workflow).status == 0
+    restored = cli("backup", "restore", "b.zip", "--json")
+    assert restored.status == 0
+    assert Path(restored.json["replaced"]).is_dir()
+    assert cli("workflows", "show", workflow).status == 0
+    (tmp_path / "broken.zip").write_bytes((tmp_path / "b.zip").read_bytes()[:-200])
+    for name in ("broken.zip", "missing.zip"):
+        for command in ("verify", "restore"):
+            failed = cli("backup", command, name)
+            assert failed.status == 1
+            assert failed.err.startswith("Error: ")
+    with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+        archive.writestr("../evil.txt", "x")
+    assert cli("backup", "restore", "evil.zip").status == 1
+    assert not (tmp_path.parent / "evil.txt").exists()
+    assert cli("workflows", "show", workflow).status == 0
+
+
+def test_doctor_says_what_is_there(cli: Cli) -> None:
+    result = cli("doctor", "--json")
+    checks = {check["name"]: check for check in result.json}
+    assert {"qt", "display", "data_folder", "disk", "database", "keyring", "embedder", "provider:local"} <= set(checks)
+    assert all(check["status"] in ("ok", "warn", "fail") for check in checks.values())
+    assert checks["database"]["status"] == "ok"
+    assert all(check["fix"] for check in checks.values() if check["status"] == "fail")
+    assert result.status == (1 if any(check["status"] == "fail" for check in checks.values()) else 0)
+
+
+def test_doctor_examines_a_folder_that_cannot_be_opened(cli: Cli, tmp_path: Path) -> None:
+    talk(cli)
+    database = tmp_path / "atelier-data" / "database"
+    for file in database.rglob("*anifest*"):
+        for each in [file, *file.rglob("*")] if file.is_dir() else [file]:
+            if each.is_file():
+                each.unlink()
+    assert cli("workflows", "list").status == 1
+    result = cli("doctor", "--json")
+    assert result.status == 1
+    assert {check["name"]: check["status"] for check in result.json}["database"] == "fail"
+
+
+def test_chat_talks_asks_and_shows(cli: Cli) -> None:
+    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "Paint"})
+    typed = "hello\n\n/tasks\npaint it\nred\n/tasks\n/memory\n/dance\n/help\n/quit\nnever sent\n"
+    model = ScriptedModel(["Hi there.", [todo], [ask], "Painted."])
+    result = cli("chat", steps=model, typed=typed)
+    assert result.status == 0
+    assert "Hi there." in result.out
+    assert "Painted." in result.out
+    assert "Paint (pending)" in result.out
+    assert "Unknown command /dance" in result.err
+    model.assert_complete()
+    [workflow] = cli("workflows", "list", "--json").json
+    assert workflow["name"] == "hello"
+    again = cli("chat", "--workflow", workflow["id"], typed="/quit\n")
+    assert "Painted." in again.out
+
+
+def test_chat_goes_on_with_what_waits(cli: Cli) -> None:
+    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    workflow = cli("run", "go", "--json", steps=[[ask]]).events[0]["workflow_id"]
+    result = cli("chat", "--workflow", workflow, steps=["Red it is."], typed="red\n")
+    assert "Red it is." in result.out
+    assert result.status == 0
+
+
+def test_bare_start_without_display_and_terminal_runs_an_example(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    result: Result = cli(steps=["84"])
+    assert result.status == 0
+    assert result.out == "84\n"
+    assert "The desktop cannot be opened." in result.err
+    assert "12*7" in result.err
+    chatting = cli(typed="/quit\n")
+    assert chatting.status == 0
+    assert "atelier chat" in chatting.err
+
+
+def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    result = cli("workflows", "list", "--data-dir", str(tmp_path / "file" / "data"))
+    assert result.status == 1
+    assert "Traceback" not in result.err
+    assert str(tmp_path / "file") in result.err

@@ -1,0 +1,103 @@
+"""The grammar: what is offered, what is refused, where global options may stand, and that nothing heavy is loaded for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from app.cli import agent_options
+from app.cli.commands import memory, providers
+from app.cli.parser import HelpShown, Usage, parse
+from app.domain.agent import ApprovalMode, ToolDialect, ToolMode
+from app.domain.memory import MemoryScope, MemoryType
+from app.domain.provider import ProviderKind
+from tests.cli.conftest import Cli
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--json", "--data-dir", "/d", "workflows", "list"],
+        ["workflows", "--json", "--data-dir", "/d", "list"],
+        ["workflows", "list", "--data-dir=/d", "--json"],
+        ["--data-dir", "/elsewhere", "workflows", "list", "--data-dir", "/d", "--json"],
+    ],
+)
+def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> None:
+    arguments = parse(argv)
+    assert (arguments.data_dir, arguments.json, arguments.lang) == ("/d", True, None)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["frobnicate"],
+        ["run"],
+        ["run", "a", "b"],
+        ["run", "a", "--max-cost", "-1"],
+        ["run", "a", "--max-cost", "nan"],
+        ["run", "a", "--max-tokens", "1.5"],
+        ["run", "a", "--timeout", "0"],
+        ["run", "a", "--timeout", "inf"],
+        ["run", "a", "--tool-mode", "magic"],
+        ["workflows"],
+        ["workflows", "show"],
+        ["workflows", "fork", "x"],
+        ["workflows", "export", "x", "--format", "pdf"],
+        ["workflows", "list", "--limit", "0"],
+        ["providers", "add", "x"],
+        ["providers", "add", "x", "--kind", "azure"],
+        ["--lang", "de", "models", "list"],
+        ["--log-level", "loud", "models", "list"],
+        ["mcp", "list"],
+        ["projects", "list"],
+        ["approvals", "list"],
+        ["run", "a", "--on-approval", "deny"],
+        ["workflows", "list", "--js"],
+    ],
+)
+def test_wrong_usage_is_explained_with_status_2(argv: list[str], cli: Cli) -> None:
+    with pytest.raises(Usage):
+        parse(argv)
+    result = cli(*argv)
+    assert result.status == 2
+    assert result.out == ""
+    assert "atelier" in result.err
+
+
+def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
+    with pytest.raises(HelpShown):
+        parse(["run", "--help"])
+    assert cli("--help").out.startswith("usage: atelier")
+    assert cli("--version").out == "Atelier 0.1.0\n"
+    assert cli("workflows", "list", "--help").status == 0
+
+
+def test_the_choices_are_the_domain_s() -> None:
+    assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
+    assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
+    assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
+    assert set(providers.KINDS) == {kind.value for kind in ProviderKind}
+    assert set(memory.TYPES) == {kind.value for kind in MemoryType}
+    assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["run"], ["--help"]])
+def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
+    code = (
+        "import sys; from app.__main__ import main; main(sys.argv[1:]);"
+        "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_a_language_is_spoken_on_request_whatever_the_settings_say(cli: Cli) -> None:
+    from app import i18n
+
+    assert cli("--lang", "fr", "workflows", "list").status == 0
+    assert i18n.language() == "fr"
+    assert cli("workflows", "list", "--lang", "en").status == 0
+    assert i18n.language() == "en"

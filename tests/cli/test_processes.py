@@ -1,0 +1,224 @@
+"""Real processes: Ctrl-C, two at once, pipes that break, a stale holder, and no key anywhere in what comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTINEL = "sk-sentinel-77d1c0ffee"
+
+PROGRAM = textwrap.dedent(
+    """
+    import asyncio, json, os, sys
+    from app.__main__ import main
+    from app.engine.atelier import Atelier
+    from app.domain.chat import ToolCall
+    from app.llm.scripted import ScriptedModel
+    from app.llm.secrets import KeyVault
+    from tests.engine.conftest import WordEmbedder
+
+    def step(value):
+        return [ToolCall(**call) for call in value] if isinstance(value, list) else value
+
+    real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
+
+    if os.environ.get("TEST_HANG"):
+        from app.engine.runs import RunManager
+
+        async def hang(self, run_id):
+            await asyncio.Event().wait()
+
+        RunManager.cancel = hang
+
+    def opened(data_dir=None, **options):
+        gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
+        model = ScriptedModel(steps, gate=gate)
+        return real(data_dir, model_factory=lambda agent: model, embedder=WordEmbedder(), vault=KeyVault(), fsync=False, **options)
+
+    Atelier.open = opened
+    sys.exit(main())
+    """
+)
+ASK = [{"id": "q", "name": "UserQuestionTool", "arguments": {"operation": "ask", "question": "Colour?", "questionType": "text"}}]
+
+
+class Process:
+    """A command line in a process of its own; ``events`` are read as they come."""
+
+    def __init__(self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str) -> None:
+        environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": json.dumps(steps or []), "PYTHONPATH": str(ROOT), **env}
+        if gate:
+            environ["TEST_GATE"] = "1"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *argv],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=folder.parent,
+        )  # fmt: skip
+        self.lines: list[str] = []
+        self.errors = ""
+        self.warned = threading.Event()
+        self._watch = threading.Timer(60, self.process.kill)
+        self._watch.start()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.errors += line
+            if "Ctrl-C" in line:
+                self.warned.set()
+
+    def until(self, kind: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            event = json.loads(line)
+            if event["chunk_type"] == kind:
+                return dict(event)
+        raise AssertionError(f"the stream ended without {kind}: {self.lines} {self.errors}")
+
+    def end(self) -> int:
+        assert self.process.stdout is not None
+        self.lines += self.process.stdout.readlines()
+        status = self.process.wait()
+        self._reader.join()
+        self._watch.cancel()
+        return status
+
+    @property
+    def out(self) -> str:
+        return "".join(self.lines)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("p") / "data"
+
+
+def finished(folder: Path, *argv: str, **options: Any) -> Process:
+    process = Process(folder, *argv, **options)
+    process.status = process.end()  # type: ignore[attr-defined]
+    return process
+
+
+def test_ctrl_c_cancels_saves_and_ends_with_130(folder: Path) -> None:
+    process = Process(folder, "run", "go", "--json", steps=["a long answer that never ends"], gate=True)
+    process.until("token")
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert process.events[-1]["chunk_type"] == "workflow_complete"
+    assert process.events[-1]["status"] == "cancelled"
+    shown = finished(folder, "workflows", "show", process.events[0]["workflow_id"], "--json")
+    contents = [turn["message"]["content"] for turn in json.loads(shown.out)["transcript"]]
+    assert contents[0] == "go"
+    assert "a long answer that never ends".startswith(contents[1])
+    assert contents[1]
+
+
+def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:
+    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be cancelled"], gate=True, TEST_HANG="1")
+    workflow = process.until("token")["workflow_id"]
+    process.process.send_signal(signal.SIGINT)
+    assert process.warned.wait(30)
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert process.events[-1]["chunk_type"] != "workflow_complete"
+    shown = json.loads(finished(folder, "workflows", "show", workflow, "--json").out)
+    assert shown["transcript"][0]["message"]["content"] == "go"
+    assert finished(folder, "resume", workflow, "--json", steps=["done after all"]).events[-1]["status"] == "completed"
+
+
+def test_a_second_process_is_served_by_the_first_and_its_answer_lets_the_run_go_on(folder: Path) -> None:
+    first = Process(folder, "run", "go", "--json", steps=["slow"], gate=True)
+    workflow = first.until("token")["workflow_id"]
+    listed = finished(folder, "workflows", "list", "--json")
+    assert [each["id"] for each in json.loads(listed.out)] == [workflow]
+    second = finished(folder, "memory", "add", "from another process", "--json")
+    assert json.loads(second.out)["content"] == "from another process"
+    assert finished(folder, "workflows", "show", "missing").status == 2  # type: ignore[attr-defined]
+    refused = finished(folder, "backup", "restore", "x.zip")
+    assert refused.status == 1  # type: ignore[attr-defined]
+    first.process.send_signal(signal.SIGINT)
+    assert first.end() == 130
+    assert json.loads(finished(folder, "memory", "list", "--json").out)[0]["content"] == "from another process"
+
+
+def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_there(folder: Path) -> None:
+    holder = Process(folder, "run", "hold", "--json", steps=["slow", "slow too"], gate=True)
+    holder.until("token")
+    second = Process(folder, "run", "second", "--json")
+    second.until("token")
+    second.process.send_signal(signal.SIGINT)
+    assert second.end() == 130
+    assert second.events[-1]["status"] == "cancelled"
+    workflows = json.loads(finished(folder, "workflows", "list", "--json").out)
+    assert {each["name"]: each["status"] for each in workflows} == {"hold": "running", "second": "idle"}
+    holder.process.send_signal(signal.SIGINT)
+    assert holder.end() == 130
+
+
+def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
+    holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
+    workflow = holder.until("token")["workflow_id"]
+    holder.process.kill()
+    holder.end()
+    assert (folder / "holder.json").exists()
+    resumed = finished(folder, "resume", workflow, "--json", steps=["here it is"])
+    assert resumed.status == 0  # type: ignore[attr-defined]
+    assert resumed.events[-1]["status"] == "completed"
+    assert not (folder / "holder.json").exists()
+
+
+def test_a_broken_pipe_is_no_traceback(folder: Path) -> None:
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": "[]", "PYTHONPATH": str(ROOT)}
+    producer = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "tools", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+    )
+    assert producer.stdout is not None
+    producer.stdout.close()
+    _, errors = producer.communicate(timeout=60)
+    assert b"Traceback" not in errors
+
+
+def test_a_key_is_in_no_output_and_no_file(folder: Path) -> None:
+    env = {"LAB_KEY": SENTINEL}
+    add = ("providers", "add", "lab", "--kind", "openai", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "LAB_KEY")
+    outputs = [
+        finished(folder, *add, **env),
+        finished(folder, "providers", "list", "--json", **env),
+        finished(folder, "providers", "test", "lab", "--json", "--log-level", "debug", **env),
+        finished(folder, "providers", "models", "lab", "--log-level", "debug", **env),
+        finished(folder, "run", f"my key is {SENTINEL}", "--json", steps=[f"I saw {SENTINEL}"], **env),
+        finished(folder, "providers", "add", "bad", "--kind", "openai", "--api-key-env", SENTINEL, **env),
+        finished(folder, "doctor", "--json", "--log-level", "debug", **env),
+    ]  # fmt: skip
+    assert json.loads(outputs[1].out)[1]["api_key_env"] == "LAB_KEY"
+    assert not any(SENTINEL in each.errors for each in outputs)
+    assert not any(SENTINEL in each.out for number, each in enumerate(outputs) if number != 4)
+    logs = [path for path in (folder / "logs").rglob("*") if path.is_file()]
+    assert logs
+    assert not [path for path in logs if SENTINEL.encode() in path.read_bytes()]
+
+
+def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
+    folder = tmp_path / ("long-" * 30) / "data"
+    folder.parent.mkdir()
+    holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
+    holder.until("token")
+    assert len(json.loads(finished(folder, "workflows", "list", "--json").out)) == 1
+    holder.process.send_signal(signal.SIGINT)
+    assert holder.end() == 130
