@@ -58,12 +58,10 @@ class MemoryRepository(Repository[Memory]):
         content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
         statements = [guard(memory.workflow_id)] if memory.workflow_id else []
         statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
-        if not same:
-            # A row that is deleted and written again in one transaction stays deleted, so the one that is written anew is left out.
-            kept = memory.embedder if vector is not None else ""
-            statements.append(
-                Statement("DELETE memory_vector WHERE memory = $row AND embedder != $kept RETURN NONE", {"row": content["id"], "kept": kept})
-            )
+        kept = record("memory_vector", [memory.id, memory.embedder])
+        if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
+            gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
+            statements.append(Statement(gone, {"row": content["id"], "kept": kept if vector is not None else None}))
         if vector is not None:
             statements.append(_vector_statement(memory, vector))
         await self._store.write(*statements)
