@@ -1,0 +1,34 @@
+"""Opens the program for a test and closes it after, whatever happened in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.llm.scripted import ScriptedModel, Step
+from tests.e2e.harness import Desk, scripted
+
+OpenDesk = Callable[..., Desk]
+"""``open_desk(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""
+
+
+@pytest.fixture
+def open_desk(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenDesk]:
+    desks: list[Desk] = []
+
+    def opener(steps: Sequence[Step] | ScriptedModel | None = (), **options: Any) -> Desk:
+        desk = Desk(qtbot, tmp_path / "data", None if steps is None else scripted(steps), **options)
+        desks.append(desk)
+        desk.wait_open()
+        return desk
+
+    yield opener
+    for desk in desks:
+        desk.close()
+    for desk in desks:
+        assert desk.crashes == []
+        assert desk.failures == []

@@ -1,0 +1,264 @@
+"""One desk: the program with its real window, its engine on its own thread and a real database, driven by a test.
+
+The test function is ordinary synchronous code. Whenever it waits (``until``), Qt's events are processed, and with them the window's
+asyncio loop: the loop is told that it is running already and lives on Qt's timers, so that nothing here runs inside a coroutine of the
+program and no event loop is nested in another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import gc
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import qasync
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.app import Program
+from app.desktop.window import MainWindow
+from app.engine.atelier import Atelier
+from app.engine.ipc.server import IpcServer
+from app.llm.scripted import ScriptedModel, Step
+from app.llm.secrets import KeyVault
+
+T = TypeVar("T")
+W = TypeVar("W", bound=QWidget)
+
+WAIT_MS = 15_000
+"""How long a wait may take on a busy machine; everything here needs a small part of it."""
+
+
+class DrivenLoop(qasync.QEventLoop):
+    """The window's loop while a test processes Qt's events: running from its creation until ``end``.
+
+    ``QEventLoop.stop`` would call ``QApplication.exit``, after which every later wait in this process returns at once.
+    """
+
+    def __init__(self, qt: QApplication) -> None:
+        self._ended = False
+        super().__init__(qt, already_running=True)
+
+    def is_running(self) -> bool:
+        return not self._ended
+
+    def end(self) -> None:
+        """Close the loop; nothing may be left in it."""
+        self._ended = True
+        asyncio.events._set_running_loop(None)
+        QCoreApplication.instance().aboutToQuit.disconnect(self._after_run_forever)
+        self.close()
+
+
+class Desk:
+    """The program, open. Made by the fixture ``open_desk``; closed at the end of the test, or by ``close`` for a restart.
+
+    Attributes:
+        window: the main window.
+        model: what answers in the place of a language model.
+        crashes: reports of errors that nobody handled; the fixture fails the test when there are any.
+    """
+
+    def __init__(self, qtbot: QtBot, data: Path, model: ScriptedModel | None, *, first_start: bool = False, argv: Sequence[str] = ()) -> None:
+        self.qtbot, self.data, self.model = qtbot, data, model
+        self.crashes: list[str] = []
+        self._first_start = first_start
+        self._closed = False
+        qt = cast(QApplication, QApplication.instance())
+        self._hooks = sys.excepthook, threading.excepthook
+        self._loop = DrivenLoop(qt)
+        self.program = Program(qt, data, list(argv), self._open)
+        sys.excepthook, threading.excepthook = self._hooks  # pytest reports what reaches them as the failure of this test
+        faulthandler.enable(sys.__stderr__)
+        self.program._crashed.connect(lambda text, _path: self.crashes.append(text))
+        self._loop.set_exception_handler(self.program.crash.loop_handler)
+        self.program._closed = asyncio.Event()
+        self.window: MainWindow = self.program.window
+        self.bridge = self.program.bridge
+        self.failures: list[BaseException] = []
+        self.bridge.failed.connect(self.failures.append)
+        self.window.show()
+        self.program._after_first_paint(self.bridge.start_engine)
+
+    @asynccontextmanager
+    async def _open(self, data_dir: Path | None) -> AsyncIterator[Atelier]:
+        """On the engine's thread: the real engine with a scripted model, answering other processes as the program does."""
+        model = self.model
+        factory = None if model is None else lambda _agent: model
+        async with Atelier.open(data_dir, model_factory=factory, vault=KeyVault(environ={}), fsync=False) as atelier:
+            settings = await atelier.settings.get()
+            if not settings.first_start_done and not self._first_start:
+                await atelier.settings.update(first_start_done=True, language="en", theme="light")
+            async with IpcServer(atelier, atelier.datadir, on_raise=self.program._on_raise):
+                yield atelier
+
+    # -- life ------------------------------------------------------------------------------------------------------------------------
+
+    def wait_open(self) -> None:
+        """Until the engine answers and the window is filled."""
+        self.until(lambda: self.bridge.ready and self.window.presenter is not None, "the engine is open")
+        self.until(lambda: self.idle, "the window is filled")
+
+    @property
+    def idle(self) -> bool:
+        """Nothing the window started is still under way, and no event waits to be shown."""
+        return not self.bridge._tasks and not self.bridge._queue and not self.bridge._drainer.isActive()
+
+    def settle(self) -> None:
+        """Until the window has nothing under way any more."""
+        self.until(lambda: self.idle, "the window is idle")
+
+    def close(self) -> None:
+        """Close the window the way a person does, and wait for the orderly end of the program."""
+        if self._closed:
+            return
+        self._closed = True
+        closed = self.program._closed
+        assert closed is not None
+        self.window.close()
+        self.until(closed.is_set, "the engine closed")
+        assert self.bridge.wait_closed(10), "the engine's thread did not end"
+        self.until(lambda: not [task for task in asyncio.all_tasks(self._loop) if not task.done()], "no task is left")
+        self.window.deleteLater()
+        self.program.deleteLater()
+        self.bridge.deleteLater()
+        for _round in range(3):
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+            QCoreApplication.processEvents()
+        self._loop.end()
+        gc.collect()
+
+    # -- waiting and looking -----------------------------------------------------------------------------------------------------------
+
+    def until(self, condition: Callable[[], Any], what: str = "", timeout_ms: int = WAIT_MS) -> Any:
+        """Process events until ``condition()`` is true; gives its value."""
+        found: list[Any] = []
+
+        def check() -> bool:
+            value = condition()
+            found[:] = [value]
+            return bool(value)
+
+        try:
+            self.qtbot.waitUntil(check, timeout=timeout_ms)
+        except Exception as error:
+            raise AssertionError(f"not within {timeout_ms} ms: {what or condition}\n{self.describe()}") from error
+        return found[0]
+
+    def describe(self) -> str:
+        """What is on the screen, for the message of a failed wait."""
+        lines = [f"window: {rendered(self.window)[:3000]}", f"failures: {self.failures}", f"crashes: {self.crashes}"]
+        if self.model is not None:
+            lines.append(f"model calls: {len(self.model.requests)}")
+        return "\n".join(lines)
+
+    def all(self, name: str, kind: type[W] = QWidget) -> list[W]:  # type: ignore[assignment]
+        """The visible widgets of this object name, in the order of their making."""
+        return [widget for widget in self.window.findChildren(kind, name) if widget.isVisible()]
+
+    def find(self, name: str, kind: type[W] = QWidget, within: QWidget | None = None) -> W:  # type: ignore[assignment]
+        """The one visible widget of this object name, waited for."""
+        root = within if within is not None else self.window
+
+        def visible() -> list[W]:
+            return [widget for widget in root.findChildren(kind, name) if widget.isVisible()]
+
+        found: list[W] = self.until(visible, f"{name} is visible")
+        assert len(found) == 1, f"{len(found)} visible widgets are called {name}"
+        return found[0]
+
+    def gone(self, name: str) -> None:
+        """Until no widget of this name is visible."""
+        self.until(lambda: not self.all(name), f"{name} is gone")
+
+    def until_shown(self, name: str, text: str) -> QWidget:
+        """Until a visible widget of this object name shows ``text``; gives it."""
+        found: list[QWidget] = self.until(
+            lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}"
+        )
+        return found[-1]
+
+    # -- acting --------------------------------------------------------------------------------------------------------------------------
+
+    def click(self, target: str | QWidget) -> None:
+        """A left click in the middle of a widget, which must be enabled."""
+        widget = self.find(target) if isinstance(target, str) else target
+        self.until(widget.isEnabled, f"{widget.objectName()} is enabled")
+        self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def type(self, target: str | QWidget, text: str) -> None:
+        """Type ASCII text key by key."""
+        widget = self.find(target) if isinstance(target, str) else target
+        self.qtbot.keyClicks(widget, text)
+
+    def press(self, target: str | QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        widget = self.find(target) if isinstance(target, str) else target
+        self.qtbot.keyClick(widget, key, modifiers)
+
+    def send(self, text: str) -> None:
+        """Write a message and press the send button."""
+        field = self.find("chat-input", QPlainTextEdit)
+        assert not field.toPlainText()
+        self.type(field, text)
+        self.click("send-button")
+
+    def choose(self, box: QComboBox, data: object) -> None:
+        """Choose an entry of a combo box by its data, as a person does with the keyboard: ``activated`` is emitted."""
+        index = box.findData(data)
+        assert index >= 0, f"{box.objectName()} has no {data!r}"
+        box.setFocus()
+        while box.currentIndex() != index:
+            before = box.currentIndex()
+            self.qtbot.keyClick(box, Qt.Key.Key_Down if index > before else Qt.Key.Key_Up)
+            assert box.currentIndex() != before, f"{box.objectName()} did not move"
+
+    def action(self, name: str) -> None:
+        """Trigger an action of the registry, as its menu entry or shortcut does."""
+        self.window.actions_[name].trigger()
+
+    def engine(self, function: Callable[[Atelier], Awaitable[T] | T]) -> T:
+        """Run a function on the engine's thread and give its result: for looking at what is stored."""
+        task = self._loop.create_task(self.bridge.call(function))
+        self.until(task.done, "the engine answered")
+        return cast(T, task.result())
+
+    # -- shortcuts for the screens ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def workflow_id(self) -> str:
+        return self.window.chat.workflow_id
+
+    def last_reply(self, text: str) -> QWidget:
+        """Until an answer of the agent with this text is in the transcript."""
+        return self.until_shown("assistant-message", text)
+
+    def wait_done(self) -> None:
+        """Until the agent of the workflow in view works no more."""
+        self.gone("stop-button")
+        self.settle()
+
+
+def rendered(widget: QWidget) -> str:
+    """The words a person reads in a widget: its labels, buttons and texts that are visible, a line each."""
+    lines: list[str] = []
+    for child in [widget, *widget.findChildren(QWidget)]:
+        if not child.isVisible():
+            continue
+        if isinstance(child, (QTextEdit, QPlainTextEdit)):
+            lines.append(child.toPlainText())
+        elif isinstance(child, (QLabel, QAbstractButton, QLineEdit)):
+            lines.append(child.text())
+        elif isinstance(child, QComboBox):
+            lines.append(child.currentText())
+    return "\n".join(line for line in lines if line.strip())
+
+
+def scripted(steps: Sequence[Step] | ScriptedModel) -> ScriptedModel:
+    return steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
