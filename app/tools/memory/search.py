@@ -52,7 +52,12 @@ class MemorySearch:
 
     All changes of memories go through ``index``, ``remove`` and ``clear``, which write the database and follow in process. The vectors
     are loaded at the first search. Without an embedder, or when it fails, full text alone is searched and the result says so.
+
+    Attributes:
+        ANY: the filter that accepts every memory there is.
     """
+
+    ANY = MemoryFilter(scope=None)
 
     def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock) -> None:
         self._memories = memories
@@ -83,6 +88,10 @@ class MemorySearch:
         await self._memories.warm()
         if self._embedder is not None:
             await self._loaded(self._embedder)
+
+    async def vectors(self) -> VectorIndex | None:
+        """The loaded vectors of the embedder in use, None without one."""
+        return None if self._embedder is None else await self._loaded(self._embedder)
 
     async def index(self, memory: Memory) -> Memory:
         """Save a memory, new or changed, with its vector, and make it findable. Returns it as it was stored.
@@ -141,7 +150,7 @@ class MemorySearch:
                 limit=limit,
                 threshold=threshold,
             )
-        wanted = filters if filters is not None else MemoryFilter(scope=None)
+        wanted = filters if filters is not None else self.ANY
         (vector, note), words = await asyncio.gather(self._query_vector(query), self._words(query, wanted))
         nearest: list[tuple[str, float]] = []
         cosine: Callable[[str], float | None] = _no_cosine
