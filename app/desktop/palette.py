@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from app.desktop.theme import mark, theme
@@ -66,7 +66,7 @@ class _Delegate(QStyledItemDelegate):
         state = option.state  # type: ignore[attr-defined]
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if state & _selected():
+        if state & QStyle.StateFlag.State_Selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("accent_soft"))
             painter.drawRoundedRect(rect.adjusted(4, 1, -4, -1), 8, 8)
@@ -77,7 +77,7 @@ class _Delegate(QStyledItemDelegate):
             picture = look.pixmap(icon, "muted", side, painter.device().devicePixelRatio())
             painter.drawPixmap(inner.left(), inner.top() + (inner.height() - side) // 2, picture)
         painter.setFont(look.font(12))
-        painter.setPen(look.colour("muted"))
+        painter.setPen(look.colour("text" if state & QStyle.StateFlag.State_Selected else "muted"))
         hint = str(index.data(_Role.UserRole + 2) or "")
         wide = painter.fontMetrics().horizontalAdvance(hint)
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), hint)
@@ -87,12 +87,6 @@ class _Delegate(QStyledItemDelegate):
         text = painter.fontMetrics().elidedText(str(index.data(_Role.DisplayRole)), Qt.TextElideMode.ElideRight, body.width())
         painter.drawText(body, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
         painter.restore()
-
-
-def _selected() -> object:
-    from PySide6.QtWidgets import QStyle
-
-    return QStyle.StateFlag.State_Selected
 
 
 class CommandPalette(Translated, QDialog):

@@ -186,6 +186,20 @@ class ProseBlock(QTextBrowser):
         painter.end()
 
 
+class RuleBlock(QFrame):
+    """A line across the column."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        mark(self, "line")
+
+    def fit(self, width: int) -> int:
+        return 1
+
+    def highlight(self, needle: str) -> int:
+        return 0
+
+
 class TableBlock(ProseBlock):
     """One table; a table wider than the column scrolls sideways inside itself."""
 

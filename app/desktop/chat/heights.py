@@ -75,8 +75,3 @@ class Heights:
         """Put ``values`` before all others; O(n)."""
         self._values[:0] = values
         self._build()
-
-    def pop_from(self, index: int) -> None:
-        """Remove the items from ``index`` on; O(n)."""
-        del self._values[index:]
-        self._build()

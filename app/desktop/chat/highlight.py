@@ -27,7 +27,7 @@ def _colour(kind: Any, tokens: Tokens) -> str | None:
     if kind in String:
         return tokens.ok
     if kind in Number or kind in Name.Constant:
-        return tokens.warn
+        return tokens.number
     if kind in Name.Function or kind in Name.Class or kind in Name.Decorator or kind in Name.Attribute:
         return tokens.function
     return None

@@ -7,12 +7,12 @@ import time
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.desktop.chat.blocks import ImageGate, ProseBlock, TableBlock
+from app.desktop.chat.blocks import ImageGate, ProseBlock, RuleBlock, TableBlock
 from app.desktop.chat.code_card import CodeCard
 from app.desktop.chat.markdown.parser import Block, MarkdownStream, parse
 from app.desktop.theme import theme
 
-Part = ProseBlock | CodeCard
+Part = ProseBlock | CodeCard | RuleBlock
 
 FLUSH_S = 1 / 30
 BACK_OFF = 4
@@ -59,8 +59,9 @@ class ReplyBody(QWidget):
 
     # -- text -----------------------------------------------------------------------------------------------------------------
     def set_text(self, text: str) -> None:
-        """Show a finished text; nothing happens when exactly this was streamed and frozen already."""
-        if self._stream is not None and text == self._text:
+        """Show a finished text; one that was streamed up to here is only completed and frozen."""
+        if self._stream is not None and text.startswith(self._text):
+            self._text = text
             self.finish()
             return
         if text == self._text and self._parts:
@@ -165,6 +166,8 @@ class ReplyBody(QWidget):
         self._freeze_prose(run)
 
     def _final_part(self, block: Block) -> Part:
+        if block.kind == "rule":
+            return RuleBlock(self)
         if block.kind == "table":
             table = TableBlock(self, self._images)
             table.append_blocks([block])
@@ -225,7 +228,7 @@ class ReplyBody(QWidget):
                 part = self._new_live(kind)
             if isinstance(part, CodeCard):
                 part.update_code(group[0].text, group[0].language)
-            else:
+            elif isinstance(part, ProseBlock):
                 part.show_blocks(group)
             self._live.append(part)
         for part in old:
@@ -236,6 +239,10 @@ class ReplyBody(QWidget):
             card = CodeCard("", "", self)
             card.show()
             return card
+        if kind == "rule":
+            rule = RuleBlock(self)
+            rule.show()
+            return rule
         part = TableBlock(self, self._images) if kind == "table" else ProseBlock(self, self._images)
         self._adopt(part)
         return part
@@ -244,6 +251,8 @@ class ReplyBody(QWidget):
 def _kind(part: Part) -> str:
     if isinstance(part, CodeCard):
         return "code"
+    if isinstance(part, RuleBlock):
+        return "rule"
     return "table" if isinstance(part, TableBlock) else "prose"
 
 

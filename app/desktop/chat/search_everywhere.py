@@ -34,7 +34,8 @@ class _HitDelegate(QStyledItemDelegate):
         hit: SearchHit = index.data(_HIT)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if option.state & QStyle.StateFlag.State_Selected:  # type: ignore[attr-defined]
+        selected = option.state & QStyle.StateFlag.State_Selected  # type: ignore[attr-defined]
+        if selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("accent_soft"))
             painter.drawRoundedRect(rect.adjusted(2, 1, -2, -1), 8, 8)
@@ -43,7 +44,7 @@ class _HitDelegate(QStyledItemDelegate):
         painter.drawPixmap(rect.left() + 14, rect.top() + look.px(10), picture)
         inner = rect.adjusted(14 + side + 10, look.px(7), -12, -look.px(7))
         painter.setFont(look.font(12, 600))
-        painter.setPen(look.colour("muted"))
+        painter.setPen(look.colour("text" if selected else "muted"))
         metrics = painter.fontMetrics()
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop), metrics.elidedText(where(hit), Qt.TextElideMode.ElideRight, inner.width()))
         painter.setFont(look.font(14))

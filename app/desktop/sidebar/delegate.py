@@ -89,7 +89,7 @@ class WorkflowDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("warn_soft"))
             painter.drawRoundedRect(badge, height / 2, height / 2)
-            painter.setPen(look.colour("warn"))
+            painter.setPen(look.colour("warn_text"))
             painter.drawText(badge, int(Qt.AlignmentFlag.AlignCenter), text)
             return round(badge.left()) - 6
         role = _DOTS.get(status)

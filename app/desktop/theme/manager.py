@@ -25,6 +25,20 @@ _WEIGHTS = {
 }
 
 
+_DERIVED = (
+    "code",
+    "ok_soft",
+    "warn_soft",
+    "err_soft",
+    "ok_text",
+    "warn_text",
+    "err_text",
+    "hover",
+    "accent_hover",
+    "field_border",
+)
+
+
 class Theme(QObject):
     """Colours, fonts and icons for every widget.
 
@@ -109,7 +123,7 @@ class Theme(QObject):
         """The one style sheet, filled in with the tokens and scaled sizes."""
         template = (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")
         tokens = self.tokens
-        names = (*Tokens.__dataclass_fields__, "code", "ok_soft", "warn_soft", "err_soft", "hover", "accent_hover", "field_border")
+        names = (*Tokens.__dataclass_fields__, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
         values |= {f"px{size}": f"{self.px(size)}px" for size in (10, 11, 12, 13, 14, 15, 17, 18, 20, 22, 28, 30, 32, 34, 36)}
         values |= {

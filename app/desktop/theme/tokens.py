@@ -57,6 +57,27 @@ class Tokens:
         return blend(self.err, self.surface, 0.12)
 
     @property
+    def ok_text(self) -> str:
+        """Text on ``ok_soft``: in light a little darker than the token, which would miss 4.5:1 there."""
+        return self._on_soft(self.ok)
+
+    @property
+    def warn_text(self) -> str:
+        return self._on_soft(self.warn)
+
+    @property
+    def err_text(self) -> str:
+        return self._on_soft(self.err)
+
+    def _on_soft(self, colour: str) -> str:
+        return colour if self.dark else blend("#000000", colour, 0.14)
+
+    @property
+    def number(self) -> str:
+        """Numbers in code."""
+        return self.warn_text
+
+    @property
     def hover(self) -> str:
         """Ground under the pointer on ``bg``."""
         return blend(self.text, self.bg, 0.05)

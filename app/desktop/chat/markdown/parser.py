@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-BlockKind = Literal["prose", "code", "table"]
+BlockKind = Literal["prose", "code", "table", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Block:
     """One top-level block.
 
     Attributes:
-        kind: ``code`` for fenced or indented code, ``table``, and ``prose`` for everything else.
+        kind: ``code`` for fenced or indented code, ``table``, ``rule`` for a line across, and ``prose`` for everything else.
         tokens: its markdown-it tokens.
         text: for code, the code itself without the closing newline.
         language: for code, the first word of the fence's info line.
@@ -123,6 +123,8 @@ def _block(group: list[Token]) -> Block:
     if first.type in {"fence", "code_block"}:
         words = first.info.split()
         return Block("code", tuple(group), first.content.removesuffix("\n"), words[0] if words else "")
+    if first.type == "hr":
+        return Block("rule", tuple(group))
     return Block("table" if first.type == "table_open" else "prose", tuple(group))
 
 

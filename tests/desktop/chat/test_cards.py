@@ -1,0 +1,152 @@
+"""Cards of the transcript: tool calls, notices, reasoning, questions, bubbles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.actions_row import BranchSwitch
+from app.desktop.chat.entries import Asked, Call, Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
+from app.desktop.chat.notice import NoticeCard
+from app.desktop.chat.tool_card import ToolCard
+from app.engine.services.transcript import Branch
+
+
+@pytest.fixture
+def host() -> TranscriptHost:
+    return TranscriptHost()
+
+
+def show(qtbot: QtBot, entry: Entry, host: TranscriptHost, width: int = 700) -> Any:
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    widget = make_widget(entry, host, frame)
+    widget.setGeometry(0, 0, width, widget.fit(width))
+    frame.resize(width, 800)
+    frame.show()
+    widget.frame = frame  # kept alive with the widget
+    return widget
+
+
+def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    widget = show(qtbot, entry, host)
+    card = widget.findChild(ToolCard, "tool-card")
+    closed = card.fit(700)
+    qtbot.mouseClick(card._head, Qt.MouseButton.LeftButton)
+    assert card.fit(700) > closed + 100
+    assert [each.code for each in card._cards] == ['{\n  "expression": "12*7"\n}', '{\n  "result": 84\n}']
+    again = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert again.opened
+    qtbot.keyClick(again._head, Qt.Key.Key_Space)
+    assert again.fit(700) == closed
+
+
+def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "TodoTool")
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == ("running", "accent")
+    call.progress = 40
+    assert "40" in card.state_words()[0]
+    call.status, call.error = "error", "no such task"
+    card.refresh()
+    assert card.state_words() == ("failed", "err")
+    card.toggle()
+    assert "no such task" in [each.code for each in card._cards]
+
+
+@pytest.mark.parametrize(
+    ("topic", "details", "button", "changes"),
+    [
+        ("error", {}, "notice-retry", {}),
+        ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
+        ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
+        ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
+    ],
+)
+def test_notices_offer_what_can_be_done(
+    qtbot: QtBot, host: TranscriptHost, topic: str, details: dict[str, Any], button: str, changes: dict[str, Any]
+) -> None:
+    entry = Entry("n", "notice", run_id="r", topic=topic, details=details, actionable=True)
+    card = show(qtbot, entry, host)
+    with qtbot.waitSignal(host.resume_requested) as told:
+        qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
+    assert told.args == ["r", changes]
+
+
+def test_stop_on_a_notice(qtbot: QtBot, host: TranscriptHost) -> None:
+    card = show(qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host)
+    with qtbot.waitSignal(host.stop_requested) as told:
+        card.findChild(QPushButton, "notice-stop").click()
+    assert told.args == ["r"]
+
+
+def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("n", "notice", run_id="r", topic="limit_reached", details={"limit": "time"}, actionable=True)
+    card = show(qtbot, entry, host)
+    assert isinstance(card, NoticeCard)
+    entry.actionable = False
+    card.refresh()
+    qtbot.waitUntil(lambda: card.findChild(QPushButton) is None)
+
+
+def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because.", reasoning_ms=2300)
+    widget = show(qtbot, entry, host)
+    fold = widget.findChild(QPushButton, "reasoning-fold")
+    assert "2.3" in fold.text()
+    before = widget.fit(700)
+    qtbot.mouseClick(fold, Qt.MouseButton.LeftButton)
+    assert widget.fit(700) > before
+
+
+def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q1", "Which?")])
+    widget = show(qtbot, entry, host)
+    button = widget.findChild(QPushButton, "question-card-answer")
+    with qtbot.waitSignal(host.question_requested) as told:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert told.args == ["q1"]
+    entry.asked[0] = Asked("q1", "Which?", "answered", "Left")
+    widget.refresh()
+    assert button.isHidden()
+
+
+def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Helo"), host)
+    assert isinstance(bubble, UserBubble)
+    bubble.edit()
+    field = bubble.findChild(QPlainTextEdit, "edit-field")
+    assert field.toPlainText() == "Helo"
+    field.setPlainText("Hello")
+    with qtbot.waitSignal(host.resend_requested) as told:
+        qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert told.args == ["r", "Hello"]
+
+
+def test_copy_takes_the_message_as_written(qtbot: QtBot, host: TranscriptHost) -> None:
+    message = show(qtbot, Entry("a", "assistant", run_id="r", content="**bold**"), host)
+    assert isinstance(message, AssistantMessage)
+    message.setFocus()
+    qtbot.keyClick(message, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "**bold**"
+
+
+def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("u", "user", run_id="r2", content="x", branch=Branch(1, ("r1", "r2", "r3")))
+    switch = show(qtbot, entry, host).findChild(BranchSwitch, "branch-switch")
+    with qtbot.waitSignal(host.branch_requested) as told:
+        switch.previous.click()
+    assert told.args == ["r1"]
+    with qtbot.waitSignal(host.branch_requested) as told:
+        switch.following.click()
+    assert told.args == ["r3"]

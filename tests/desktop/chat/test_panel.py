@@ -1,0 +1,236 @@
+"""The middle column against a fake engine: open, send, stream, stop, steer, find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.panel import ChatPanel
+from app.domain.agent import Agent, AgentConfig
+from app.domain.chat import Usage
+from app.domain.errors import UsageError
+from app.domain.provider import ModelInfo
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from app.engine.services.transcript import TranscriptEntry
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+AGENTS = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bob")]
+MODELS = [ModelInfo(provider="p", name=name, context_window=1000) for name in ("m", "big")]
+
+
+class Desk:
+    """A panel, its fake engine, and short ways to drive both."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self.workflow = Workflow(
+            id="w1",
+            name="First",
+            agent_id="Ada",
+            draft="unsent",
+            usage=Usage(tokens_input=900, tokens_output=100, cost=0.5),
+            context_tokens=500,
+        )
+        self.rows = [
+            Message(id="u1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Question"),
+            Message(id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content="Answer", provider="p", model="m"),
+        ]
+        self.engine = FakeAtelier(
+            workflows={
+                "get": lambda key: self.workflow if key == "w1" else Workflow(id=key, name="Other"),
+                "transcript": lambda key, **_: [TranscriptEntry(row) for row in self.rows] if key == "w1" else [],
+                "create": lambda **_: Workflow(id="w2", name="New workflow"),
+            },
+            agents={"list": AGENTS, "default": AGENTS[0]},
+            models={"list": MODELS},
+            runs={"active": "r9"},
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.panel = ChatPanel(self.bridge)
+        self.frame = QWidget()
+        qtbot.addWidget(self.panel)
+        self.panel.resize(900, 700)
+        self.panel.show()
+
+    async def open(self, workflow_id: str = "w1") -> None:
+        await self.panel.load_choices()
+        self.panel.open_workflow(workflow_id)
+        await settle()
+
+    def event(self, kind: str, workflow_id: str = "w1", run_id: str = "r2", **data: Any) -> None:
+        self.bridge.stream_event.emit(StreamEvent(workflow_id=workflow_id, run_id=run_id, chunk_type=ChunkType(kind), data=data))
+
+    @property
+    def texts(self) -> list[str]:
+        return [entry.content for entry in self.panel.view.entries]
+
+
+@pytest.fixture
+def desk(qtbot: QtBot) -> Desk:
+    return Desk(qtbot)
+
+
+async def test_a_workflow_is_shown_with_its_draft_agent_and_usage(desk: Desk) -> None:
+    await desk.open()
+    panel = desk.panel
+    assert desk.texts == ["Question", "Answer"]
+    assert panel.composer.field.toPlainText() == "unsent"
+    assert panel.header.title.text() == "First"
+    assert panel.header.agents.currentText() == "Ada"
+    assert panel.header.models.currentText() == "m"
+    assert "1.0" in panel.header.usage.text()
+    assert "50 %" in panel.header.usage.text()
+    assert panel.findChild(QWidget, "user-message") is not None
+    assert panel.findChild(QWidget, "assistant-message") is not None
+    assert desk.bridge.errors == []
+
+
+async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: QtBot, desk: Desk) -> None:
+    await desk.open()
+    desk.panel.composer.field.setPlainText("Next?")
+    qtbot.mouseClick(desk.panel.composer.send, Qt.MouseButton.LeftButton)
+    await settle()
+    ((args, kwargs),) = desk.engine.calls("runs.send")
+    assert args == ("w1", "Next?")
+    assert kwargs["agent"] is None
+    assert kwargs["agent_id"] == "Ada"
+    assert kwargs["strategy"].value == "queue"
+    assert desk.texts == ["Question", "Answer", "Next?"]
+    desk.event("workflow_start")
+    assert not desk.panel.composer.stop.isHidden()
+    desk.event("message", message_id="u2", role="user", content="Next?")
+    desk.event("token", content="It ", message_id="a2")
+    desk.event("token", content="is.", message_id="a2")
+    assert desk.texts == ["Question", "Answer", "Next?", "It is."]
+    desk.event("message", message_id="a2", role="assistant", content="It is.")
+    desk.event("usage", tokens_input=1, tokens_output=1, cost=0, context_tokens=100, context_window=1000, workflow={"tokens_input": 5000})
+    desk.event("workflow_complete", status="completed")
+    assert desk.panel.composer.stop.isHidden()
+    assert "5.0" in desk.panel.header.usage.text()
+    assert desk.engine.calls("workflows.set_draft")[-1] == (("w1", ""), {})
+
+
+async def test_the_first_message_makes_a_workflow(desk: Desk) -> None:
+    await desk.panel.load_choices()
+    desk.panel.close_workflow()
+    made: list[str] = []
+    desk.panel.workflow_made.connect(made.append)
+    desk.panel.composer.field.setPlainText("Begin")
+    desk.panel.composer.submit()
+    await settle()
+    assert made == ["w2"]
+    assert desk.engine.calls("runs.send")[0][0] == ("w2", "Begin")
+    assert desk.engine.calls("workflows.name_after") == [(("w2", "Begin"), {})]
+
+
+async def test_a_refused_message_comes_back(desk: Desk) -> None:
+    await desk.open()
+    desk.engine.set("runs", "send", UsageError("no"))
+    desk.panel.composer.field.setPlainText("Please")
+    desk.panel.composer.submit()
+    await settle()
+    assert desk.texts == ["Question", "Answer"]
+    assert desk.panel.composer.field.toPlainText() == "Please"
+    assert [str(error) for error in desk.bridge.errors] == ["no"]
+
+
+async def test_another_model_is_sent_with_the_message(desk: Desk) -> None:
+    await desk.open()
+    desk.panel.header.models.setCurrentIndex(1)
+    desk.panel.header.models.activated.emit(1)
+    desk.panel.composer.field.setPlainText("x")
+    desk.panel.composer.submit()
+    await settle()
+    assert desk.engine.calls("runs.send")[0][1]["agent"].model == "big"
+
+
+async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
+    await desk.open()
+    desk.panel.header.agents.activated.emit(1)
+    await settle()
+    assert desk.engine.calls("workflows.set_agent") == [(("w1", "Bob"), {})]
+    assert desk.panel.composer.field.placeholderText().startswith("Write to Bob")
+
+
+async def test_stop_cancels_the_run(desk: Desk) -> None:
+    await desk.open()
+    desk.event("workflow_start", run_id="r9")
+    desk.panel.composer.stop.click()
+    await settle()
+    assert desk.engine.calls("runs.cancel") == [(("r9",), {})]
+
+
+async def test_a_draft_is_kept_before_another_workflow_is_shown(desk: Desk) -> None:
+    await desk.open()
+    desk.panel.composer.field.insertPlainText(" more")
+    desk.panel.open_workflow("other")
+    await settle()
+    assert (("w1", "unsent more"), {}) in desk.engine.calls("workflows.set_draft")
+    assert desk.panel.composer.field.toPlainText() == ""
+
+
+async def test_events_of_other_workflows_wait_until_they_are_shown(desk: Desk) -> None:
+    await desk.open()
+    desk.event("workflow_start", workflow_id="other")
+    desk.event("token", workflow_id="other", content="Hidden", message_id="x")
+    assert "Hidden" not in desk.texts
+    desk.panel.open_workflow("other")
+    await settle()
+    assert desk.texts == ["Hidden"]
+    assert desk.panel.workflow_id == "other"
+
+
+async def test_steering_goes_to_the_engine(desk: Desk) -> None:
+    await desk.open()
+    host = desk.panel.host
+    host.resume_requested.emit("r1", {"finish": True})
+    host.regenerate_requested.emit("r1")
+    host.resend_requested.emit("r1", "Better question")
+    host.branch_requested.emit("r0")
+    host.stop_requested.emit("r1")
+    await settle(30)
+    assert desk.engine.calls("runs.resume") == [(("r1",), {"finish": True})]
+    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {})]
+    assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question"), {"agent": None, "agent_id": "Ada"})]
+    assert desk.engine.calls("workflows.select_branch") == [(("w1", "r0"), {})]
+    assert desk.engine.calls("runs.cancel") == [(("r1",), {})]
+
+
+async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
+    old = [Message(id=f"o{i}", workflow_id="w1", run_id="r0", seq=i, role=MessageRole.USER, content=f"needle {i}") for i in range(1, 51)]
+    new = [Message(id=f"n{i}", workflow_id="w1", run_id="r1", seq=i, role=MessageRole.USER, content="hay") for i in range(51, 151)]
+    pages = {None: new, 51: old}
+    desk.engine.set("workflows", "transcript", lambda key, before=None, limit=0: [TranscriptEntry(row) for row in pages.get(before, [])])
+    await desk.open()
+    desk.panel.find.enter()
+    desk.panel.find.field.setText("NEEDLE")
+    desk.panel.find.needle_changed.emit("NEEDLE")
+    await settle(40)
+    assert len(desk.texts) == 150
+    assert desk.panel.find._count.text() == "50 / 50"
+    desk.panel.find.step(1)
+    assert desk.panel.find._count.text() == "1 / 50"
+    desk.panel.find.leave()
+    assert desk.panel.find.isHidden()
+
+
+async def test_a_paused_run_is_shown_with_its_decision(desk: Desk) -> None:
+    class Runs:
+        async def get(self, _key: str) -> Run:
+            return Run(id="r1", workflow_id="w1", status=RunStatus.PAUSED)
+
+    class Repos:
+        runs = Runs()
+
+    desk.engine.__dict__["repos"] = Repos()
+    desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r1"})
+    desk.rows.append(
+        Message(id="n", workflow_id="w1", run_id="r1", seq=3, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"})
+    )
+    await desk.open()
+    assert desk.panel.view.entries[-1].actionable
+    assert desk.panel.composer.stop.isHidden()

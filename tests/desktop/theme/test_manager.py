@@ -1,0 +1,87 @@
+"""The theme in force: mode, scale, style sheet, fonts, check boxes, icons."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QStyle, QStyleOptionButton
+from pytestqt.qtbot import QtBot
+
+from app.desktop.theme import DARK, LIGHT, mark, theme
+from app.desktop.theme.assets import load_fonts, resource_dir
+
+
+def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
+    with qtbot.waitSignal(theme().changed):
+        theme().set_mode("dark")
+    assert theme().tokens is DARK
+    assert QApplication.palette().window().color() == QColor(DARK.bg)
+    assert DARK.surface in QApplication.instance().styleSheet()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("asked", "got"), [(10, 0.8), (80, 0.8), (125, 1.25), (200, 2.0), (999, 2.0)])
+def test_scale_is_held_in_bounds(asked: int, got: float) -> None:
+    theme().set_scale(asked)
+    assert theme().scale == got
+    assert theme().font(14).pixelSize() == round(14 * got)
+
+
+def test_style_sheet_has_no_open_placeholder_and_its_files_exist() -> None:
+    sheet = theme().style_sheet()
+    assert "${" not in sheet
+    for path in re.findall(r'url\("([^"]+)"\)', sheet):
+        assert Path(path).is_file(), path
+
+
+def test_bundled_fonts_are_used_and_licensed() -> None:
+    assert {"Inter", "JetBrains Mono"} <= set(load_fonts())
+    assert QFontInfo(theme().font(14)).family() == "Inter"
+    assert QFontInfo(theme().font(13, mono=True)).family() == "JetBrains Mono"
+    names = {path.name for path in (resource_dir() / "licenses").iterdir()}
+    assert {"inter-OFL.txt", "jetbrains-mono-OFL.txt", "lucide-ISC.txt"} <= names
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
+def test_check_box_indicator_is_drawn_in_the_theme(qtbot: QtBot, tokens: object) -> None:
+    theme().set_mode(tokens.name)  # type: ignore[attr-defined]
+    box = QCheckBox("x")
+    qtbot.addWidget(box)
+    box.show()
+    option = QStyleOptionButton()
+    box.initStyleOption(option)
+    rect = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+
+    def middle() -> QColor:
+        return QColor(box.grab().toImage().pixel(rect.center().x(), rect.top() + 3))
+
+    assert middle() == QColor(theme().tokens.surface)
+    box.setChecked(True)
+    assert middle() == QColor(theme().tokens.accent)
+
+
+def test_mark_changes_a_shown_widget(qtbot: QtBot) -> None:
+    button = QPushButton("x")
+    qtbot.addWidget(button)
+    button.show()
+    before = button.grab().toImage()
+    mark(button, "primary")
+    assert button.grab().toImage() != before
+
+
+def test_every_icon_named_in_the_code_is_bundled() -> None:
+    sources = Path(__file__).resolve().parents[3] / "app" / "desktop"
+    bundled = {path.stem for path in (resource_dir() / "icons").glob("*.svg")}
+    pattern = re.compile(r'(?:icon\(|pixmap\(|IconButton\(|EmptyState\(|icon=)\s*"([a-z0-9-]+)"')
+    lines = (line for path in sources.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines() if "``" not in line)
+    named = {name for line in lines for name in pattern.findall(line)}
+    assert named
+    assert named <= bundled, named - bundled
+
+
+def test_icon_is_tinted() -> None:
+    image = theme().pixmap("square", "err", 24).toImage()
+    colours = {image.pixelColor(x, y).name().upper() for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255}
+    assert colours == {theme().tokens.err}

@@ -1,0 +1,54 @@
+"""Small widgets: elided text, flow, names for people who cannot see icons, numbers by language."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app import i18n
+from app.desktop.widgets import ElidedLabel, FlowLayout, IconButton
+from app.desktop.widgets import format as shown
+
+
+def test_elided_label_keeps_its_text_and_shows_it_as_a_tip(qtbot: QtBot) -> None:
+    made = ElidedLabel("a rather long line of text")
+    qtbot.addWidget(made)
+    made.resize(60, 20)
+    made.grab()
+    assert made.text() == made.toolTip() == "a rather long line of text"
+    made.resize(600, 20)
+    made.grab()
+    assert made.toolTip() == ""
+
+
+def test_flow_layout_wraps_like_words(qtbot: QtBot) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    flow = FlowLayout(host, 10)
+    for _ in range(3):
+        item = QLabel()
+        item.setFixedSize(100, 20)
+        flow.addWidget(item)
+    assert flow.heightForWidth(320) == 20
+    assert flow.heightForWidth(319) == 50
+    assert flow.heightForWidth(100) == 80
+
+
+def test_icon_button_has_an_accessible_name(qtbot: QtBot) -> None:
+    button = IconButton("settings", "Settings")
+    qtbot.addWidget(button)
+    button.describe("Open", "Ctrl+O")
+    assert button.accessibleName() == "Open"
+    assert "Ctrl+O" in button.toolTip()
+
+
+def test_numbers_follow_the_language() -> None:
+    narrow = shown.NARROW
+    assert shown.duration(100) == f"0.1{narrow}s"
+    assert shown.duration(61_000) == f"1{narrow}min 01{narrow}s"
+    assert shown.tokens(12_400) == f"12.4{narrow}k"
+    assert shown.cost(0.021) == "$0.02"
+    i18n.set_language("fr")
+    assert shown.duration(100) == f"0,1{narrow}s"
+    assert shown.tokens(1_240_000) == f"1,2{narrow}M"
+    assert shown.cost(0.004) == f"0,0040{narrow}$"
