@@ -242,10 +242,9 @@ async def quality() -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     at = result["speed"]
-    print(
-        f"{at['memories']} memories: filled in {at['fill_s']} s, loaded in {at['load_s']} s (+{at['loaded_mb']} MB, process {at['process_mb']} MB)"
-    )
-    print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}")
+    print(f"{at['memories']} memories: filled in {at['fill_s']} s, loaded in {at['load_s']} s", end=" ")
+    print(f"(+{at['loaded_mb']} MB, process {at['process_mb']} MB)")
+    print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'cpu ms':>10}")
     for name in ("fused", "text_only", "embed_query"):
         print(f"{name:24}{at[name]['p50_ms']:>10}{at[name]['p95_ms']:>10}{at[name]['max_ms']:>10}{at[name]['cpu_ms']:>10}")
     print(f"recall@10 of the vector part against exact search: {at['vector_recall_at_10']}")

@@ -188,7 +188,7 @@ TOKENS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(TOKENS, max_size=120).map("".join) | st.text(max_size=200))
 def test_anything_gives_a_finite_number_or_an_error_in_fifty_milliseconds(text: str) -> None:
     value = outcome(text)
@@ -207,7 +207,7 @@ expressions = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(expressions)
 def test_any_arithmetic_ends_in_time(text: str) -> None:
     value = outcome(text)
