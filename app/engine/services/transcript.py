@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.domain.question import UserQuestion
-from app.domain.workflow import Message, Run, ToolExecution, Workflow
+from app.domain.workflow import Message, ToolExecution, Workflow
 from app.engine.services.checks import page
 from app.engine.services.context import ServiceContext
+
+if TYPE_CHECKING:
+    from app.storage.repositories.runs import RunLink
 
 QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
@@ -50,8 +55,8 @@ class Lineage:
     branches: dict[str, Branch]
 
 
-def lineage(runs: Sequence[Run], head: str | None) -> Lineage:
-    """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch."""
+def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
+    """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch. ``runs`` are in the order they were made."""
     roots = {run.id: run for run in runs if run.parent_run_id is None}
     chain: list[str] = []
     at = head
@@ -64,22 +69,19 @@ def lineage(runs: Sequence[Run], head: str | None) -> Lineage:
         versions.setdefault(run.previous_run_id, []).append(run.id)
     branches: dict[str, Branch] = {}
     for run_id in chain:
-        beside = sorted(versions[roots[run_id].previous_run_id], key=lambda each: (roots[each].created_at, each))
+        beside = versions[roots[run_id].previous_run_id]
         if len(beside) > 1:
             branches[run_id] = Branch(beside.index(run_id), tuple(beside))
     return Lineage(tuple(chain), len(chain) == len(runs), branches)
 
 
-def newest_under(runs: Sequence[Run], run_id: str) -> str:
+def newest_under(runs: Sequence[RunLink], run_id: str) -> str:
     """The last turn of the branch that goes through ``run_id``: at each fork the version made last."""
-    after: dict[str, list[Run]] = {}
-    for run in runs:
-        if run.parent_run_id is None and run.previous_run_id is not None:
-            after.setdefault(run.previous_run_id, []).append(run)
+    newest = {run.previous_run_id: run.id for run in runs if run.parent_run_id is None}
     at = run_id
     seen = {at}
-    while following := [run for run in after.get(at, []) if run.id not in seen]:
-        at = max(following, key=lambda run: (run.created_at, run.id)).id
+    while (following := newest.get(at)) is not None and following not in seen:
+        at = following
         seen.add(at)
     return at
 
@@ -102,7 +104,7 @@ class TranscriptReader:
             return known[1]
         found = await self._extended(known, head) if known is not None and head is not None else None
         if found is None:
-            found = lineage(await self._context.repos.runs.list(workflow.id), head)
+            found = lineage(await self._context.repos.runs.links(workflow.id), head)
         self._lineages[workflow.id] = (head, found)
         return found
 
@@ -123,9 +125,11 @@ class TranscriptReader:
     async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
         """The ``limit`` messages before stream number ``before`` (None: the newest), oldest first, with what belongs to them."""
         page(limit)
-        shown = await self.lineage(workflow)
         repos = self._context.repos
-        messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=None if shown.complete else shown.chain)
+        # Most conversations have no branches: read the page that is right for them while the lineage is looked up.
+        shown, messages = await asyncio.gather(self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit))
+        if not shown.complete:
+            messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
         calling = [message for message in messages if message.call_ids]
         calls = await self._calls(calling)
         questions: dict[tuple[str, str], UserQuestion] = {}

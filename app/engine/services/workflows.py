@@ -144,7 +144,7 @@ class WorkflowService:
         """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
         if self._context.runs.active(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
-        runs = await self._context.repos.runs.list(workflow_id)
+        runs = await self._context.repos.runs.links(workflow_id)
         if all(run.id != run_id for run in runs):
             raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
         workflow = await self._update(workflow_id, head_run_id=newest_under(runs, run_id))
