@@ -25,6 +25,8 @@ TITLES = {
     "questions": N_("Questions"),
 }
 WIDTH = 300
+LEAST = (180, 90)
+"""Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
 
 
 class _DockTitle(Translated, QWidget):
@@ -153,6 +155,7 @@ class Rail(Translated, QWidget):
             holder = self.docks[name].widget()
             self.docks[name].setWidget(pane)
             holder.deleteLater()
+            pane.setMinimumSize(*LEAST)
             self.panes[name] = pane
             if isinstance(pane, Pane):
                 pane.tools.addWidget(_DockButtons(self.docks[name], name))

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QWidget
 
@@ -69,7 +69,7 @@ class MainWindow(Translated, QMainWindow):
         self._shown_once = False
         self._connect()
         self._size_columns()
-        self.resize(1360, 860)
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self.retranslate()
 
     def _connect(self) -> None:

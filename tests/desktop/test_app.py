@@ -1,0 +1,177 @@
+"""The program from start to end, with a small engine on its own thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.desktop import app as desktop
+from app.desktop.crash import CrashHandler, report_text
+from app.domain.agent import Agent, AgentConfig
+from app.domain.errors import StorageError
+from app.domain.settings import Settings
+from app.engine.bus import EventBus
+from tests.support.fake_bridge import FakeAtelier
+
+
+class Engine(FakeAtelier):
+    """A fake Atelier with a bus and settings that remember."""
+
+    def __init__(self) -> None:
+        agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+        self.values = Settings(first_start_done=True, theme="dark", language="en")
+        super().__init__(
+            agents={"list": [agent], "default": agent},
+            settings={"get": lambda: self.values, "update": self._update},
+            runs={"resume_all": []},
+            workflows={"purge_expired": 0},
+        )
+        self.bus = EventBus()  # type: ignore[assignment]
+        self.thread = 0
+        self.closed = False
+
+    def _update(self, **fields: Any) -> Settings:
+        self.values = self.values.model_copy(update=fields)
+        return self.values
+
+
+@pytest.fixture(autouse=True)
+def _hooks() -> Any:
+    """The program takes over hooks and loop; give them back."""
+    kept = sys.excepthook, threading.excepthook
+    yield
+    sys.excepthook, threading.excepthook = kept
+    asyncio.set_event_loop(None)
+
+
+def run(engine: Engine, folder: Path, then: Callable[[desktop.Program], bool], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the program; ``then`` is called now and again until it says true, then the window is closed."""
+    original = desktop.Program.run
+
+    def watched(program: desktop.Program) -> int:
+        timer = QTimer(program)
+
+        def look() -> None:
+            if then(program):
+                timer.stop()
+                program.window.close()
+
+        timer.timeout.connect(look)
+        timer.start(5)
+        return original(program)
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        engine.thread = threading.get_ident()
+        yield engine
+        engine.closed = True
+
+    monkeypatch.setattr(desktop.Program, "run", watched)
+    return desktop.main(folder, [], opener=opener)
+
+
+def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine()
+    before: list[bool] = []
+
+    def then(program: desktop.Program) -> bool:
+        before.append(program.bridge.ready)
+        return program.bridge.ready and bool(engine.calls("workflows.purge_expired"))
+
+    assert run(engine, tmp_path, then, monkeypatch) == 0
+    assert before[0] is False
+    assert engine.thread != threading.get_ident()
+    assert engine.closed
+    assert engine.calls("runs.resume_all") == [((), {})]
+    assert engine.values.window["geometry"]
+    look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
+    assert look["theme"] == "dark"
+    assert look["window"]["geometry"] == engine.values.window["geometry"]
+
+
+def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine()
+    failures = [StorageError("Locked.", code="locked")]
+    attempts: list[int] = []
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        attempts.append(1)
+        if failures:
+            raise failures.pop()
+        yield engine
+        engine.closed = True
+
+    original = desktop.Program.run
+    seen: list[str] = []
+
+    def watched(program: desktop.Program) -> int:
+        timer = QTimer(program)
+
+        def look() -> None:
+            page = program.window.pages.currentWidget()
+            if page.objectName() == "startup-error" and not seen:
+                seen.append(page.objectName())
+                page.retry.click()  # type: ignore[attr-defined]
+            elif program.bridge.ready and engine.calls("workflows.purge_expired"):
+                timer.stop()
+                program.window.close()
+
+        timer.timeout.connect(look)
+        timer.start(5)
+        return original(program)
+
+    monkeypatch.setattr(desktop.Program, "run", watched)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert seen == ["startup-error"]
+    assert len(attempts) == 2
+    assert engine.closed
+
+
+def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
+    from app import logs
+
+    shown: list[tuple[str, str]] = []
+    handler = CrashHandler(tmp_path, lambda text, path: shown.append((text, path)))
+    remove = logs.add_redactor(lambda text: text.replace("sk-secret", "[key]"))
+    try:
+        for number in range(25):
+            (tmp_path / f"crash-20200101-0000{number:02d}.txt").write_text("old")
+        handler.take(ValueError("bad sk-secret"), "somewhere")
+    finally:
+        remove()
+    ((text, path),) = shown
+    assert "bad [key]" in text
+    assert "sk-secret" not in Path(path).read_text()
+    assert len(list(tmp_path.glob("crash-*.txt"))) == 20
+
+
+def test_report_names_version_and_platform() -> None:
+    from app import __version__
+
+    assert __version__ in report_text(RuntimeError("x"))
+
+
+def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / desktop.FIRST_LOOK).write_text("{not json")
+    qt = QApplication.instance()
+    assert isinstance(qt, QApplication)
+    program = desktop.Program(qt, tmp_path, ["--lang", "fr", "--log-level=DEBUG"])
+    assert program._read_first_look() == {}
+    assert (program._language, program._level) == ("fr", "DEBUG")
+    program.window.deleteLater()

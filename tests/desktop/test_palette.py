@@ -1,0 +1,86 @@
+"""Command palette: what fits, in which order, and that it runs."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMainWindow
+from pytestqt.qtbot import QtBot
+
+from app.desktop.actions import ActionRegistry, ActionSpec, action
+from app.desktop.palette import Command, CommandPalette, score
+
+
+class Window(QMainWindow):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran: list[str] = []
+
+    @action("first", "Show tasks", group="view", shortcut="Ctrl+1")
+    def first(self) -> None:
+        self.ran.append("first")
+
+    @action("second", "Search everywhere", group="workflow", keywords="find")
+    def second(self) -> None:
+        self.ran.append("second")
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    made = Window()
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    return made
+
+
+def command(text: str, keywords: str = "") -> Command:
+    return Command(text, lambda: None, keywords=keywords)
+
+
+@pytest.mark.parametrize(
+    ("needle", "text", "fits"),
+    [
+        ("", "Anything", True),
+        ("tas", "Show tasks", True),
+        ("tasks show", "Show tasks", True),
+        ("memoire", "Afficher la Mémoire", True),
+        ("shtk", "Show tasks", True),
+        ("xyz", "Show tasks", False),
+    ],
+)
+def test_what_fits(needle: str, text: str, fits: bool) -> None:
+    assert (score(needle, command(text)) is not None) is fits
+
+
+def test_beginnings_come_first() -> None:
+    words = ["A long sea", "Search", "Research"]
+    assert sorted(words, key=lambda text: score("sea", command(text)) or 0)[0] == "Search"
+
+
+def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
+    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command("Workflow A", lambda: window.ran.append("A"))])
+    palette.popup()
+    assert palette._model.rowCount() == 3
+    qtbot.keyClicks(palette.field, "find")
+    assert palette._model.rowCount() == 1
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isHidden()
+    palette.popup()
+    qtbot.keyClick(palette.field, Qt.Key.Key_Up)
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.ran == ["second", "A"]
+
+
+def test_disabled_actions_are_not_offered(window: Window) -> None:
+    registry = ActionRegistry(window)
+    registry["first"].setEnabled(False)
+    palette = CommandPalette(registry, window)
+    palette.popup()
+    assert [palette._model.index(i, 0).data() for i in range(palette._model.rowCount())] == ["Search everywhere"]
+
+
+def test_a_name_is_registered_once(window: Window) -> None:
+    registry = ActionRegistry(window)
+    with pytest.raises(ValueError, match="first"):
+        registry.add(ActionSpec("first", "x", "view"), lambda: None)

@@ -1,0 +1,184 @@
+"""The main window against a fake engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.theme import theme
+from app.desktop.window import MainWindow
+from app.domain.agent import Agent, AgentConfig
+from app.domain.errors import StorageError
+from app.domain.settings import Settings
+from app.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+NAMES = [
+    "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
+    "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "language-select", "status-usage",
+]  # fmt: skip
+
+
+class Program:
+    def __init__(self, qtbot: QtBot) -> None:
+        self.workflow = Workflow(id="w1", name="First")
+        agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+        self.engine = FakeAtelier(
+            workflows={"list": [self.workflow], "get": self.workflow},
+            agents={"list": [agent], "default": agent},
+            settings={"get": Settings()},
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.window = MainWindow(self.bridge)
+        qtbot.addWidget(self.window)
+        self.window.show()
+
+    async def start(self, **window: str) -> None:
+        await self.window.start(Settings(window=window))
+        await settle(30)
+
+
+@pytest.fixture
+def program(qtbot: QtBot) -> Program:
+    return Program(qtbot)
+
+
+async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program) -> None:
+    await program.start(workflow="w1")
+    assert program.window.objectName() == "main-window"
+    for name in NAMES:
+        found = program.window.findChild(QWidget, name)
+        assert found is not None, name
+        if name not in {"status-usage", "workflow-list", "task-pane", "memory-pane", "activity-pane", "reports-pane", "question-inbox"}:
+            assert found.accessibleName(), name
+
+
+async def test_the_last_workflow_comes_back(program: Program) -> None:
+    await program.start(workflow="w1")
+    assert program.window.chat.workflow_id == "w1"
+    assert program.window.sidebar.list.currentIndex().data() == "First"
+    assert program.window.actions_["rename-workflow"].isEnabled()
+
+
+async def test_one_that_is_gone_gives_a_new_one(program: Program) -> None:
+    await program.start(workflow="gone")
+    assert program.window.chat.workflow_id == ""
+    assert not program.window.actions_["rename-workflow"].isEnabled()
+
+
+def test_no_two_actions_share_a_shortcut(program: Program) -> None:
+    keys = Counter(made.shortcut().toString() for _spec, made in program.window.actions_ if not made.shortcut().isEmpty())
+    assert [key for key, count in keys.items() if count > 1] == []
+    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+K")
+    assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
+
+
+async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> None:
+    await program.start(workflow="w1")
+    program.window.resize(780, 500)
+    program.window.toggle_sidebar()
+    program.window.rail.docks["activity"].close()
+    kept = program.window.layout_state()
+    assert kept["workflow"] == "w1"
+    other = Program(qtbot)
+    other.window.restore_layout(kept)
+    assert other.window.size().height() == 500
+    assert other.window.sidebar.isHidden()
+    assert other.window.rail.docks["activity"].isHidden()
+    other.window.reset_layout()
+    assert not other.window.rail.docks["activity"].isHidden()
+    other.window.restore_layout({"geometry": "!!", "state": "AAAA", "columns": "%"})
+
+
+async def test_panes_float_and_hide(program: Program) -> None:
+    await program.start(workflow="w1")
+    rail = program.window.rail
+    program.window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    assert rail.docks["tasks"].isFloating()
+    program.window.toggle_panes()
+    assert not rail.visible
+    program.window.show_memory()
+    assert not rail.docks["memory"].isHidden()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("locked", "Another program"),
+        ("newer_schema", "newer Atelier"),
+        ("missing_manifest", "part of your data"),
+        ("damaged", "damaged"),
+        ("disk_full", "disk is full"),
+        ("read_only", "cannot be written"),
+    ],
+)
+def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: str, words: str) -> None:
+    tried: list[int] = []
+    program.window.show_engine_error(StorageError("Because of {x}.", code=code, x="this"), "/data", lambda: tried.append(1))
+    page = program.window.pages.currentWidget()
+    shown = " ".join(label.text() for label in page.findChildren(QWidget) if hasattr(label, "text"))
+    assert words in shown
+    assert "Because of this." in shown
+    assert "/data" in page.details()  # type: ignore[attr-defined]
+    program.window.findChild(QPushButton, "startup-retry").click()
+    assert tried == [1]
+    program.window.leave_engine_error()
+    assert program.window.pages.currentWidget() is program.window.columns
+
+
+def test_problems_become_toasts(program: Program) -> None:
+    program.bridge.failed.emit(StorageError("The disk is {state}.", state="full"))
+    toast = program.window.findChild(QWidget, "toast")
+    assert toast.accessibleName() == "The disk is full."
+
+
+async def test_language_change_reaches_every_part(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    await program.start(workflow="w1")
+    words = {"Settings": "Réglages", "New workflow": "Nouveau", "Message": "Le message"}
+    import app.desktop.chat.composer as composer
+    import app.desktop.sidebar.foot as foot
+
+    def translate(text: str, **params: Any) -> str:
+        return words.get(text, text).format(**params)
+
+    monkeypatch.setattr(composer, "_", translate)
+    monkeypatch.setattr(foot, "_", translate)
+    QApplication.sendEvent(program.window, QEvent(QEvent.Type.LanguageChange))
+    assert program.window.sidebar.foot.settings.text().strip() == "Réglages"
+    assert program.window.chat.composer.field.accessibleName() == "Le message"
+
+
+def test_choosing_a_language_asks_the_program(qtbot: QtBot, program: Program) -> None:
+    box = program.window.sidebar.foot.findChild(QComboBox, "language-select")
+    with qtbot.waitSignal(program.window.language_wanted) as told:
+        box.activated.emit(0)
+    assert told.args == ["fr"]
+
+
+async def test_text_size_and_theme_are_settings(program: Program) -> None:
+    program.window.larger_text()
+    program.window.theme_dark()
+    await settle()
+    assert program.engine.calls("settings.update") == [((), {"font_scale": 110}), ((), {"theme": "dark"})]
+
+
+@pytest.mark.parametrize("scale", [80, 200])
+async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> None:
+    await program.start(workflow="w1")
+    theme().set_scale(scale)
+    await settle()
+    assert not program.window.grab().isNull()
+    assert program.window.chat.composer.field.font().pixelSize() == round(14 * scale / 100)
+
+
+def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
+    told: list[int] = []
+    program.window.closing.connect(lambda: told.append(1))
+    program.window.close()
+    assert told == [1]
