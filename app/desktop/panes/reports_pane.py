@@ -214,10 +214,14 @@ class ReportsPane(Pane):
     def save(self) -> None:
         """Store what was edited."""
         if self.editing and self._save.isEnabled():
+            self._save.setEnabled(False)
             self.jobs.start(self._write(self.workflow_id, self._open, self.editor.toPlainText()))
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
-        await self.bridge.call(lambda a: a.reports.write(workflow_id, name, text))
+        try:
+            await self.bridge.call(lambda a: a.reports.write(workflow_id, name, text))
+        finally:
+            self._save.setEnabled(True)
         self._set_editing(False)
         await self._load(workflow_id)
 

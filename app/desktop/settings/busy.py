@@ -33,7 +33,7 @@ class Busy(QWidget):
         self._spinner = Spinner(self)
         self.text = label("", "muted", self, wrap=True)
         self.text.setObjectName("busy-text")
-        self.stop = QPushButton(self)
+        self.stop = QPushButton(_("Stop"), self)
         self.stop.setObjectName("busy-stop")
         self.stop.clicked.connect(lambda *_: self.cancel())
         row.addWidget(self._spinner)

@@ -1,0 +1,218 @@
+"""The guide of the first start: steps, real test of a model, goals, skipping."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.firststart import FirstStart, StarterNotice
+from app.desktop.firststart.trial import chat_models, try_model
+from app.desktop.theme import theme
+from app.domain.agent import Agent, AgentConfig
+from app.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from app.domain.errors import ProviderError
+from app.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from app.domain.settings import Settings
+from app.domain.workflow import Workflow
+from app.llm.local.models import STARTER
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+Find = Callable[[str], Any]
+OLLAMA = SimpleNamespace(kind=ProviderKind.OLLAMA, software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
+
+
+class Server:
+    """A provider that says one sentence, or fails."""
+
+    def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
+        self.text, self.error = text, error
+        self.asked: list[str] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        self.asked.append(request.model)
+        if self.error is not None:
+            raise self.error
+        if self.text:
+            yield TextDelta(content=self.text)
+        yield ReplyDone(reply=ChatReply(content=self.text))
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def atelier(server: Server) -> FakeAtelier:
+    agent = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model=STARTER))
+    return FakeAtelier(
+        settings={"get": Settings()},
+        agents={"default": agent},
+        providers={"detect": [OLLAMA], "provider": lambda _name: server, "models": []},
+        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name, agent_id=agent_id)},
+    )
+
+
+@pytest.fixture
+async def guide(atelier: FakeAtelier, qtbot: QtBot) -> FirstStart:
+    made = FirstStart(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    made.open()
+    await settle()
+    return made
+
+
+@pytest.fixture
+def find(guide: FirstStart) -> Find:
+    def by_name(name: str) -> Any:
+        found = guide.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    return by_name
+
+
+async def forward(find: Find) -> None:
+    find("first-start-next").click()
+    await settle()
+
+
+async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    find("theme-select").setCurrentIndex(2)
+    find("theme-select").activated.emit(2)
+    assert theme().tokens.dark
+    await forward(find)
+    assert atelier.calls("settings.update") == [((), {"language": "system", "theme": "dark"})]
+    assert guide.step is guide.model
+    find("first-start-back").click()
+    assert guide.step is guide.welcome
+
+
+async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    await forward(find)
+    assert guide.model.current() is guide.model.starter
+    await forward(find)
+    assert guide.step is guide.goals
+    assert atelier.calls("agents.save") == []
+
+
+async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("radio-ollama").click()
+    assert not guide.model.starter.radio.isChecked()
+    assert not find("first-start-next").isEnabled()
+    find("models-ollama").setCurrentIndex(1)
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["llama3.2"]
+    saved = atelier.calls("providers.save")[0]
+    assert (saved[0][0].name, saved[0][0].base_url, saved[1]) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
+    assert "“Hello!”" in guide.model.busy.text.text()
+    assert find("first-start-next").isEnabled()
+    find("models-ollama").setCurrentIndex(0)
+    assert not find("first-start-next").isEnabled()
+    find("model-test").click()
+    await settle()
+    await forward(find)
+    config, agent_id = atelier.calls("agents.save")[0][0]
+    assert (config.provider, config.model, agent_id) == ("Ollama", "qwen3:4b", "a1")
+
+
+async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("radio-mistral").click()
+    assert not find("model-test").isEnabled()
+    find("mistral-key").setText("bad-key-123")
+    find("mistral-key").textEdited.emit("bad-key-123")
+    server.error = ProviderError("The key was refused.", code="unauthorized")
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
+    assert guide.model.busy.text.text() == "The key was refused."
+    assert not find("first-start-next").isEnabled()
+    server.error = None
+    find("model-test").click()
+    await settle()
+    assert find("first-start-next").isEnabled()
+
+
+async def test_another_server_takes_its_first_model_when_none_is_named(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
+    offered = [ModelInfo(provider="OpenAI", name="e", embedding=True), ModelInfo(provider="OpenAI", name="chat-1")]
+    atelier.set("providers", "models", offered)
+    atelier.set("providers", "list", [ProviderConfig(name="OpenAI", kind=ProviderKind.OPENAI)])
+    await forward(find)
+    find("radio-other").click()
+    find("other-url").setText("http://127.0.0.1:9000/v1")
+    find("other-url").textEdited.emit("x")
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["chat-1"]
+    assert atelier.calls("providers.save")[0][1] == {"new": False}
+
+
+async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    await forward(find)
+    await forward(find)
+    started: list[str] = []
+    guide.started.connect(started.append)
+    find("goal-1").click()
+    await settle()
+    goal = "What is 12% of 840? Use the calculator."
+    assert atelier.calls("workflows.create") == [((goal, "a1"), {})]
+    assert atelier.calls("runs.send") == [(("w9", goal), {})]
+    assert started == ["w9"]
+    assert not guide.isVisible()
+    assert atelier.calls("settings.update")[-1] == ((), {"first_start_done": True})
+
+
+async def test_a_goal_that_fails_is_told_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
+    guide._go(2)
+    find("goal-2").click()
+    await settle()
+    assert find("first-start-error").text() == "The model server cannot be reached."
+    assert find("goal-2").isEnabled()
+
+
+@pytest.mark.parametrize("way", ["button", "escape"])
+async def test_it_can_be_skipped_and_does_not_come_again(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, way: str
+) -> None:
+    if way == "button":
+        find("first-start-skip").click()
+    else:
+        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+    await settle()
+    assert not guide.isVisible()
+    assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
+
+
+async def test_an_empty_answer_is_no_answer(atelier: FakeAtelier, server: Server) -> None:
+    server.text = "  "
+    with pytest.raises(ProviderError, match="answered nothing"):
+        await try_model(atelier, "Ollama", "m")
+    models = [("z", True, False), ("a", None, False), ("v", None, True)]
+    infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
+    names = [info.name for info in chat_models(infos)]
+    assert names == ["z", "a"]
+
+
+def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
+    notice = StarterNotice()
+    qtbot.addWidget(notice)
+    notice.set_model("local", STARTER)
+    assert notice.isVisible()
+    with qtbot.waitSignal(notice.better_models_wanted):
+        notice.findChild(QWidget, "better-models").click()
+    notice.set_model("Ollama", "qwen3:4b")
+    assert not notice.isVisible()
+    notice.set_info(ModelInfo(provider="local", name="x", starter=True))
+    assert notice.isVisible()

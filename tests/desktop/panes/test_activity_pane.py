@@ -1,0 +1,123 @@
+"""The activity pane: replayed and live events, filter, details, export, and the agent's buttons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.activity_pane import ActivityPane
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import Workflow
+from tests.desktop.panes.test_activity_log import event, one_run
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+Show = Callable[[QWidget], Any]
+
+
+class Runs:
+    """Replays a run, and notes what the buttons ask for."""
+
+    def __init__(self, events: list[StreamEvent]) -> None:
+        self.events = events
+        self.asked: list[tuple[str, str]] = []
+
+    async def replay(self, _run_id: str) -> AsyncIterator[StreamEvent]:
+        for each in self.events:
+            yield each
+
+    async def cancel(self, run_id: str) -> None:
+        self.asked.append(("cancel", run_id))
+
+    async def pause(self, run_id: str) -> None:
+        self.asked.append(("pause", run_id))
+
+    async def resume(self, run_id: str) -> None:
+        self.asked.append(("resume", run_id))
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs(one_run()[:5])
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, runs: Runs) -> ActivityPane:
+    atelier.set("workflows", "get", Workflow(id="w", name="W", head_run_id="r1"))
+    atelier.__dict__["runs"] = runs
+    made = shown(ActivityPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w")
+    await settle()
+    return made
+
+
+def titles(pane: ActivityPane) -> list[str]:
+    model = pane.list.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+async def live(pane: ActivityPane, qtbot: QtBot, *events: StreamEvent) -> None:
+    for each in events:
+        pane.on_stream(each)
+    qtbot.waitUntil(lambda: not pane._redraw.isActive())
+    await settle()
+
+
+async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane, qtbot: QtBot) -> None:
+    assert pane.objectName() == "activity-pane"
+    assert titles(pane) == ["Run started", "CalculatorTool"]
+    await live(pane, qtbot, *one_run())
+    assert titles(pane) == ["Run started", "CalculatorTool", "TodoTool", "Run: done"]
+    await live(pane, qtbot, event(99, ChunkType.ERROR, message="x").model_copy(update={"workflow_id": "other"}))
+    assert len(titles(pane)) == 4
+
+
+async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: ActivityPane, runs: Runs, qtbot: QtBot) -> None:
+    assert pane.tree.objectName() == "agent-tree"
+    row = pane.tree._rows["r1"]
+    assert row.accessibleName().startswith("Ada, working, ")
+    assert "120 tokens" in row.accessibleName()
+    row._pause.click()
+    await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status="paused"))
+    assert row.accessibleName().startswith("Ada, paused")
+    row._pause.click()
+    row._stop.click()
+    await settle()
+    assert runs.asked == [("pause", "r1"), ("resume", "r1"), ("cancel", "r1")]
+    await live(pane, qtbot, event(11, ChunkType.WORKFLOW_COMPLETE, status="cancelled"))
+    assert row._stop.isHidden()
+    assert not pane._tick.isActive()
+
+
+async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> None:
+    pane.list.setCurrentIndex(pane.list.model().index(1, 0))
+    assert pane.details.isVisible()
+    assert pane.details.toPlainText() == 'Arguments\n{\n  "expression": "12*7"\n}\n\nResult\n{\n  "result": 84\n}'
+    pane._close.click()
+    assert not pane.details.isVisible()
+
+
+async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Path) -> None:
+    await live(pane, qtbot, *one_run())
+    pane.group.setCurrentIndex(pane.group.findData("errors"))
+    assert titles(pane) == ["TodoTool"]
+    pane.group.setCurrentIndex(pane.group.findData("all"))
+    pane.words.setText("calcul")
+    assert titles(pane) == ["CalculatorTool"]
+    pane.export_to(tmp_path / "a.json")
+    rows = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
+
+
+async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, runs: Runs) -> None:
+    runs.events = []
+    pane.set_workflow("w2")
+    await settle()
+    assert titles(pane) == []
+    assert pane.empty.isVisible()
+    assert not pane.tree.isVisible()

@@ -1,0 +1,88 @@
+"""The reports pane: list, reading, editing, export, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.reports_pane import ReportsPane
+from app.domain import limits
+from app.domain.workflow import Report
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+Show = Callable[[QWidget], Any]
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> ReportsPane:
+    atelier.set("reports", "list", [Report(workflow_id="w", name="first", size=2000, author="Ada"), Report(workflow_id="w", name="second")])
+    atelier.set("reports", "read", lambda _workflow, name: f"# {name}\n\nText with <b>tags</b>.")
+    made = shown(ReportsPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w")
+    await settle()
+    return made
+
+
+async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane, qtbot: QtBot) -> None:
+    assert pane.objectName() == "reports-pane"
+    assert pane.heading.text() == "REPORTS · 2"
+    assert pane.list.item(0).text() == "first"
+    pane.list.setCurrentRow(1)
+    qtbot.keyClick(pane.list, Qt.Key.Key_Return)
+    await settle()
+    assert pane.view.isVisible()
+    assert pane.view.toPlainText() == "second\nText with <b>tags</b>."
+    pane.close_report()
+    assert pane.list.isVisible()
+
+
+async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.open("first")
+    await settle()
+    pane.edit()
+    assert pane.editor.toPlainText() == "# first\n\nText with <b>tags</b>."
+    pane.editor.setPlainText("x" * (limits.REPORT + 1))
+    save = pane.findChild(QPushButton, "report-save")
+    assert not save.isEnabled()
+    pane.editor.setPlainText("Nouveau texte")
+    qtbot.keyClick(pane.editor, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    await settle()
+    assert atelier.calls("reports.write") == [(("w", "first", "Nouveau texte"), {})]
+    assert not pane.editing
+
+
+async def test_what_is_being_edited_survives_a_change_elsewhere(pane: ReportsPane) -> None:
+    pane.open("first")
+    await settle()
+    pane.edit()
+    pane.editor.setPlainText("half a sentence")
+    pane.reload()
+    await settle()
+    assert pane.editing
+    assert pane.editor.toPlainText() == "half a sentence"
+
+
+async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("reports", "delete", "the old text")
+    pane.list.setCurrentRow(0)
+    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    await settle()
+    assert atelier.calls("reports.delete") == [(("w", "first"), {})]
+    pane.window().findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert atelier.calls("reports.write") == [(("w", "first", "the old text"), {})]
+
+
+async def test_export_writes_the_file_or_says_why_not(pane: ReportsPane, tmp_path: Path) -> None:
+    pane.open("first")
+    await settle()
+    pane.export_to(tmp_path / "out.md")
+    assert (tmp_path / "out.md").read_text(encoding="utf-8") == "# first\n\nText with <b>tags</b>."
+    pane.export_to(tmp_path / "missing" / "out.md")
+    assert pane.window().findChildren(QWidget, "toast")[-1].accessibleName().startswith("The file could not be written")

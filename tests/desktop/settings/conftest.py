@@ -1,0 +1,93 @@
+"""A settings window over a fake engine with providers, models and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.settings.window import SettingsWindow
+from app.domain.agent import Agent, AgentConfig
+from app.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from app.domain.settings import Settings
+from app.tools.registry import create_default_tool_registry
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+class Engine(FakeAtelier):
+    """Settings that are really changed, so that pages read back what they wrote."""
+
+    def __init__(self, root: Path) -> None:
+        agents = [
+            Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model="starter", tools=("TodoTool", "mcp__x__y"))),
+            Agent(id="a2", config=AgentConfig(name="Researcher", provider="Ollama", model="qwen3:4b")),
+        ]
+        providers = [
+            ProviderConfig(name="local", kind=ProviderKind.LOCAL),
+            ProviderConfig(name="Ollama", kind=ProviderKind.OLLAMA, base_url="http://localhost:11434"),
+        ]
+        models = [
+            ModelInfo(provider="local", name="starter", context_window=8192, starter=True),
+            ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960),
+            ModelInfo(provider="Ollama", name="nomic", embedding=True),
+        ]
+        super().__init__(
+            settings={"get": lambda: self.kept, "update": self._update},
+            agents={"list": agents, "default": agents[0], "save": lambda config, id=None: Agent(id=id or "new", config=config)},
+            providers={
+                "list": providers,
+                "models": lambda name: [info for info in models if info.provider == name],
+                "detect": [],
+                "test": ProviderHealth(ok=True, latency_ms=12, models=1),
+            },
+            models={"list": models, "catalogue": [], "downloads": []},
+            memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
+        )
+        self.kept = Settings()
+        self.memories.__dict__["reembedding"] = None
+        self.__dict__["registry"] = create_default_tool_registry()
+        self.__dict__["vault"] = SimpleNamespace(persistent=True)
+        self.__dict__["datadir"] = SimpleNamespace(root=root, logs=root / "logs")
+
+    def _update(self, **fields: Any) -> Settings:
+        self.kept = self.kept.model_copy(update=fields)
+        return self.kept
+
+
+@pytest.fixture
+def atelier(tmp_path: Path) -> Engine:
+    return Engine(tmp_path)
+
+
+@pytest.fixture
+def bridge(atelier: Engine) -> FakeBridge:
+    return FakeBridge(atelier)
+
+
+OpenPage = Callable[[str], Any]
+
+
+@pytest.fixture
+async def window(bridge: FakeBridge, qtbot: QtBot) -> SettingsWindow:
+    made = SettingsWindow(bridge)  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    made.show()
+    await settle()
+    return made
+
+
+@pytest.fixture
+def find(window: SettingsWindow) -> Callable[[str], Any]:
+    """Any widget of the window by its object name."""
+
+    def by_name(name: str) -> Any:
+        found = window.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    return by_name

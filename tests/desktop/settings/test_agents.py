@@ -1,0 +1,138 @@
+"""The agents page and its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QPushButton
+
+from app.desktop.settings.window import SettingsWindow
+from app.domain import limits
+from app.domain.agent import Agent, AgentConfig, Budget, ToolMode
+from app.domain.errors import ConflictError
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+
+
+@pytest.fixture
+async def page(window: SettingsWindow) -> Any:
+    window.show_page("agents")
+    await settle()
+    return window.page("agents")
+
+
+async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
+    assert find("agent-form").isVisible()
+    assert find("agent-name").text() == "Assistant"
+    assert find("tool-enabled-TodoTool").isChecked()
+    assert not find("tool-enabled-CalculatorTool").isChecked()
+    for name in ("MemoryTool", "UserQuestionTool", "ReportTool"):
+        assert find(f"tool-enabled-{name}").accessibleDescription()
+    assert not find("agent-save").isEnabled()
+    page.list.setCurrentRow(1)
+    await settle()
+    assert find("agent-name").text() == "Researcher"
+    offered = [find("agent-model").itemText(row) for row in range(find("agent-model").count())]
+    assert offered == ["qwen3:4b"]
+
+
+async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: Engine) -> None:
+    find("tool-enabled-CalculatorTool").click()
+    find("agent-tool-mode").setCurrentIndex(find("agent-tool-mode").findData(ToolMode.INVOKE))
+    find("agent-max-cost").setValue(1.5)
+    find("agent-temperature").setValue(0.2)
+    assert find("agent-save").isEnabled()
+    find("agent-save").click()
+    await settle()
+    config, agent_id = atelier.calls("agents.save")[0][0]
+    assert agent_id == "a1"
+    assert set(config.tools) == {"TodoTool", "CalculatorTool", "mcp__x__y"}
+    assert (config.tool_mode, config.budget, config.temperature) == (ToolMode.INVOKE, Budget(max_cost=1.5), 0.2)
+
+
+async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atelier: Engine) -> None:
+    find("agent-name").setText("   ")
+    find("agent-system-prompt").setPlainText("x" * (limits.SYSTEM_PROMPT + 1))
+    find("agent-save").click()
+    await settle()
+    assert atelier.calls("agents.save") == []
+    assert find("agent-error-name").text() == "must not be blank"
+    assert find("agent-error-system-prompt").text() == "is too long: 10,001 of 10,000 characters"
+    assert find("agent-note").isVisible()
+    find("agent-name").setText("Researcher")
+    find("agent-system-prompt").setPlainText("Be brief.")
+    atelier.set("agents", "save", ConflictError("There is an agent {name} already; names are unique.", name="Researcher"))
+    find("agent-save").click()
+    await settle()
+    assert not find("agent-error-name").isVisible()
+    assert find("agent-note").text() == "There is an agent Researcher already; names are unique."
+    assert find("agent-name").text() == "Researcher"
+
+
+async def test_a_new_agent_begins_like_the_chosen_one(page: Any, find: Find, atelier: Engine) -> None:
+    find("agent-new").click()
+    assert find("agent-name").text() == ""
+    assert find("tool-enabled-TodoTool").isChecked()
+    find("agent-name").setText("Écrivaine")
+    find("agent-save").click()
+    await settle()
+    config, agent_id = atelier.calls("agents.save")[0][0]
+    assert (config.name, agent_id) == ("Écrivaine", None)
+
+
+async def test_revert_brings_the_stored_values_back(page: Any, find: Find) -> None:
+    find("agent-name").setText("Something else")
+    find("agent-revert").click()
+    assert find("agent-name").text() == "Assistant"
+    assert not find("agent-save").isEnabled()
+
+
+async def test_an_edit_survives_a_change_elsewhere(page: Any, find: Find, bridge: Any) -> None:
+    find("agent-name").setText("Half a na")
+    bridge.changed.emit("agent", "a2")
+    await settle()
+    assert find("agent-name").text() == "Half a na"
+
+
+async def test_duplicate_default_delete_and_undo(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+    copy = Agent(id="a3", config=AgentConfig(name="Assistant 2", provider="local", model="starter"))
+    atelier.set("agents", "duplicate", copy)
+    page.list.setCurrentRow(1)
+    await settle()
+    find("agent-default").click()
+    await settle()
+    assert atelier.kept.default_agent_id == "a2"
+    before = list(page._agents)
+    atelier.set("agents", "list", [*before, copy])
+    find("agent-duplicate").click()
+    await settle()
+    assert atelier.calls("agents.duplicate") == [(("a2",), {})]
+    assert find("agent-name").text() == "Assistant 2"
+    page.list.setCurrentRow(1)
+    await settle()
+    find("agent-delete").click()
+    await settle()
+    assert atelier.calls("agents.delete") == [(("a2",), {})]
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert atelier.calls("agents.save")[-1][0][0].name == "Researcher"
+
+
+async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, window: SettingsWindow, tmp_path: Path) -> None:
+    atelier.set("agents", "export_json", '{"name": "Assistant"}')
+    page.export_to(tmp_path / "a.json")
+    while page.jobs._tasks:
+        await page.jobs.settled()
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{"name": "Assistant"}'
+    atelier.set("agents", "import_json", Agent(id="a1", config=AgentConfig(name="Imported", provider="local", model="m")))
+    page.import_from(tmp_path / "a.json")
+    await page.jobs.settled()
+    assert atelier.calls("agents.import_json") == [(('{"name": "Assistant"}',), {})]
+    page.import_from(tmp_path / "none.json")
+    await page.jobs.settled()
+    assert "cannot be read" in window.toasts._current.accessibleName()  # type: ignore[attr-defined]

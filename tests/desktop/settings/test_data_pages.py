@@ -1,0 +1,145 @@
+"""The pages of memory, data and diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox, QPushButton
+
+from app.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
+from app.desktop.settings.window import SettingsWindow
+from app.domain.errors import StorageError, UsageError
+from app.domain.settings import EmbedderSettings
+from app.engine.doctor import Check
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import FakeBridge, settle
+
+Find = Callable[[str], Any]
+INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000)
+
+
+async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    window.show_page("memory")
+    await settle()
+    assert not find("embedder-model").isVisible()
+    assert not find("embedder-apply").isEnabled()
+    find("embedder-kind").setCurrentIndex(find("embedder-kind").findData("ollama"))
+    assert find("embedder-provider").currentText() == "Ollama"
+    assert not find("embedder-apply").isEnabled()
+    find("embedder-model").setText("nomic-embed-text")
+    find("embedder-apply").click()
+    await settle()
+    assert atelier.kept.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
+    assert "computed again in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
+
+
+async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+    window.show_page("memory")
+    await settle()
+    assert find("memory-stats").text() == "3 memories that apply to all workflows\nDecision: 3\n#work (2)"
+    page: Any = window.page("memory")
+    atelier.memories.__dict__["reembedding"] = (20, 80)
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    assert (page.busy._bar.value(), page.busy._bar.maximum()) == (20, 80)
+    atelier.set("memories", "reembed", 80)
+    find("memory-reembed").click()
+    await settle()
+    assert page.busy.text.text() == "80 vectors computed"
+    atelier.set("memories", "reembed", UsageError("No embedder is chosen."))
+    find("memory-reembed").click()
+    await settle()
+    assert page.busy.text.text() == "No embedder is chosen."
+
+
+async def test_memories_are_exported_and_imported(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    atelier.set("memories", "export", '{"memories": []}')
+    atelier.set("memories", "import_", {"added": 2, "overwritten": 0, "skipped": 1})
+    page.export_to(tmp_path / "m.json")
+    await page.jobs.settled()
+    page.import_from(tmp_path / "m.json")
+    await page.jobs.settled()
+    assert atelier.calls("memories.import_") == [(('{"memories": []}',), {})]
+    assert window.toasts._current.accessibleName() == "2 added, 0 overwritten, 1 skipped"  # type: ignore[attr-defined]
+
+
+async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    atelier.set("data", "backup_create", INFO)
+    page.create_backup(tmp_path / "b.zip")
+    await settle()
+    assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip",), {})]
+    assert page.backup_busy.text.text() == "Backup written and checked: 120 message, 5 workflow (2.9 MB)."
+    atelier.set("data", "backup_verify", StorageError("The backup {path} cannot be used.", path="b.zip"))
+    page.verify_backup(tmp_path / "b.zip")
+    await settle()
+    assert page.backup_busy.text.text() == "The backup b.zip cannot be used."
+    assert page.backup_busy.text.property("variant") == "error"
+
+
+async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
+    window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    done: list[Any] = []
+
+    async def restore(path: Path, root: Path) -> Any:
+        done.append((path, root, bridge.stopped))
+        return INFO
+
+    monkeypatch.setattr("app.engine.services.data.restore_backup", restore)
+    reopened: list[bool] = []
+    bridge.engine_opened.connect(lambda: reopened.append(True))
+    page._ask_restore(tmp_path / "b.zip")
+    assert done == []
+    window.findChild(QMessageBox).findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert done == [(tmp_path / "b.zip", tmp_path, True)]
+    assert reopened == [True]
+    assert page.backup_busy.text.text().startswith("Restored: 120 message")
+
+
+async def test_export_and_import_of_everything(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    atelier.set("data", "export_jsonl", SimpleNamespace(counts={"workflow": 2}))
+    page.export_to(tmp_path)
+    await settle()
+    assert page.move_busy.text.text() == "Exported: 2 workflow."
+    atelier.set("data", "import_jsonl", SimpleNamespace(counts={}))
+    page.import_from(tmp_path)
+    await settle()
+    assert page.move_busy.text.text() == "Imported: nothing."
+
+
+async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
+    window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "atelier.log").write_text("".join(f"line {n}\n" for n in range(LOG_LINES + 50)), encoding="utf-8")
+
+    async def checks(_atelier: Any) -> list[Check]:
+        return [Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")]
+
+    monkeypatch.setattr("app.engine.doctor.checks", checks)
+    window.show_page("diagnostics")
+    await settle()
+    assert find("log-tail").toPlainText().splitlines()[0] == "line 50"
+    find("diagnostics-copy").click()
+    copied = QGuiApplication.clipboard().text()
+    assert "Python 3." in copied
+    assert "warn Disk space: 0.5 GB are free." in copied
+    assert log_tail(tmp_path / "nowhere") == ""

@@ -1,0 +1,173 @@
+"""The providers page: adding, keys, tests, models, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
+
+from app.desktop.settings.window import SettingsWindow
+from app.domain.errors import ConflictError, UsageError
+from app.domain.provider import ProviderConfig, ProviderHealth, ProviderKind
+from app.llm.local.catalogue import CATALOGUE
+from app.llm.local.download import DownloadState, DownloadStatus
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import FakeBridge, settle
+
+Find = Callable[[str], Any]
+
+
+@pytest.fixture
+async def page(window: SettingsWindow) -> Any:
+    window.show_page("providers")
+    await settle()
+    return window.page("providers")
+
+
+async def choose(page: Any, name: str) -> None:
+    names = [config.name for config in page._providers]
+    page.list.setCurrentRow(names.index(name))
+    await settle()
+
+
+async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, atelier: Engine) -> None:
+    page.begin(ProviderKind.MISTRAL, "Mistral", "https://api.mistral.ai/v1")
+    assert find("provider-key").echoMode() == QLineEdit.EchoMode.Password
+    find("provider-key").setText("secret-key-1")
+    page.form.changed.emit()
+    atelier.set("providers", "set_key", True)
+    find("provider-save").click()
+    await settle()
+    ((args, kwargs),) = atelier.calls("providers.save")
+    assert (args[0].name, args[0].kind, kwargs) == ("Mistral", ProviderKind.MISTRAL, {"new": True})
+    assert "secret" not in repr(args[0])
+    assert atelier.calls("providers.set_key") == [(("Mistral", "secret-key-1"), {})]
+    assert find("provider-key").text() == ""
+
+
+async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.__dict__["vault"] = SimpleNamespace(persistent=False)
+    atelier.set("providers", "set_key", False)
+    await page.load()
+    await choose(page, "Ollama")
+    assert "no keyring" in find("provider-key-note").text()
+    find("provider-key").setText("secret-key-1")
+    page.form.changed.emit()
+    find("provider-save").click()
+    await settle()
+    assert "forgotten when the program ends" in page.busy.text.text()
+
+
+async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
+    page.begin(ProviderKind.OPENAI, "Mine", "nonsense")
+    atelier.set("providers", "save", UsageError("{url} is not a server address.", url="nonsense"))
+    find("provider-save").click()
+    await settle()
+    assert page.busy.text.text() == "nonsense is not a server address."
+    assert find("provider-url").text() == "nonsense"
+    find("provider-name").setText("***")
+    find("provider-save").click()
+    await settle()
+    assert page.busy.text.text().startswith("A name has 1 to 64 letters")
+
+
+async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    find("provider-test").click()
+    await settle()
+    assert page.busy.text.text() == "Works: answered in 12 ms, 1 model"
+    atelier.set("providers", "test", ProviderHealth(ok=False, message="Nobody answers at that address."))
+    find("provider-test").click()
+    await settle()
+    assert page.busy.text.text() == "Nobody answers at that address."
+
+
+async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    table = find("model-table")
+    assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
+    table.item(0, 1).setText("32,768")
+    table.item(0, 2).setText("0.15")
+    await settle()
+    assert atelier.calls("models.edit") == [
+        (("Ollama", "qwen3:4b"), {"context_window": 32768}),
+        (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
+    ]
+    table.item(0, 1).setText("many")
+    assert table.item(0, 1).text() == "40,960"
+
+
+async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwise(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
+    await choose(page, "Ollama")
+    find("provider-remove").click()
+    await settle()
+    assert atelier.calls("providers.delete") == [(("Ollama",), {})]
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert atelier.calls("providers.save")[-1][0][0].name == "Ollama"
+    keyed = ProviderConfig(name="Keyed", kind=ProviderKind.MISTRAL, has_key=True)
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind=ProviderKind.LOCAL), keyed])
+    atelier.set("providers", "delete", ConflictError("The provider {name} is used by: {agents}.", name="Keyed", agents="A"))
+    await page.load()
+    await choose(page, "Keyed")
+    find("provider-remove").click()
+    assert len(atelier.calls("providers.delete")) == 1
+    box = window.findChild(QMessageBox)
+    box.findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert len(atelier.calls("providers.delete")) == 2
+    assert window.toasts._current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
+
+
+async def test_the_built_in_provider_cannot_be_removed(page: Any, find: Find) -> None:
+    await choose(page, "local")
+    assert not find("provider-remove").isEnabled()
+    assert not find("provider-url").isVisible()
+
+
+async def test_downloads_show_progress_and_their_buttons(page: Any, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+    entry = CATALOGUE[0]
+    atelier.set("models", "catalogue", [entry])
+    await choose(page, "Ollama")
+    assert not page.downloads.isVisible()
+    await choose(page, "local")
+    await settle()
+    card = find(f"download-{entry.id}")
+    assert card.start.isVisible()
+    card.start.click()
+    half = {"id": entry.id, "size_bytes": entry.size_bytes, "received_bytes": entry.size_bytes // 2, "bytes_per_s": 1e6}
+    atelier.set("models", "downloads", [DownloadState(status=DownloadStatus.RUNNING, **half)])
+    await settle()
+    assert atelier.calls("models.download") == [((entry.id,), {})]
+    bridge.changed.emit("download", entry.id)
+    await settle()
+    assert card.bar.value() == 500
+    assert (card.start.isVisible(), card.pause.isVisible(), card.cancel.isVisible()) == (False, True, True)
+    card.pause.click()
+    atelier.set("models", "downloads", [DownloadState(status=DownloadStatus.PAUSED, **half)])
+    await settle()
+    assert card.start.text() == "Go on"
+    card.cancel.click()
+    problem = {"error_template": "The disk has no room for {what}.", "error_params": {"what": "it"}}
+    failed = DownloadState(status=DownloadStatus.FAILED, **problem, **half)
+    atelier.set("models", "downloads", [failed])
+    await settle()
+    assert [name for name, _args, _kwargs in atelier.log if name in ("models.pause", "models.cancel")] == ["models.pause", "models.cancel"]
+    assert card.status.text().endswith("The disk has no room for it.")
+
+
+async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, atelier: Engine) -> None:
+    server = SimpleNamespace(kind=ProviderKind.OPENAI, software="LM Studio", base_url="http://127.0.0.1:1234/v1", models=())
+    atelier.set("providers", "detect", [server])
+    find("provider-add").click()
+    await settle()
+    found = page._menu.actions()[-1]
+    assert "LM Studio" in found.text()
+    found.trigger()
+    assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")
+    page._menu.close()
