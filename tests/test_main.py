@@ -1,0 +1,78 @@
+"""Starting without a command: the window that is there already is raised, or the desktop opened."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.__main__ import ask_holder_to_raise, main
+from app.engine.ipc import command_handler, set_command_handler
+from app.engine.ipc.server import IpcServer
+from app.storage.datadir import DataDir
+
+
+@contextmanager
+def holder(datadir: DataDir, on_raise: Callable[[], bool] | None) -> Iterator[None]:
+    """Another process's server, here on a thread of its own."""
+    ready, done = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with IpcServer(None, datadir, on_raise):
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.fixture
+def datadir(tmp_path: Path) -> DataDir:
+    return DataDir(tmp_path / "d").ensure()
+
+
+@pytest.fixture
+def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[str]]]]:
+    """A desktop that only notes how it was opened."""
+    opened: list[tuple[Path, list[str]]] = []
+    module: Any = types.ModuleType("app.desktop.app")
+    module.main = lambda data_dir, argv: opened.append((data_dir, argv)) or 7
+    monkeypatch.setitem(sys.modules, "app.desktop.app", module)
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    yield opened
+    set_command_handler(None)
+
+
+def test_a_second_start_raises_the_first_window_and_ends_well(datadir: DataDir, desktop: list[Any]) -> None:
+    raised: list[bool] = []
+    with holder(datadir, lambda: raised.append(True) or True):
+        assert main(["--data-dir", str(datadir.root)]) == 0
+    assert raised == [True]
+    assert desktop == []
+
+
+def test_a_folder_held_by_a_command_is_said(datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    with holder(datadir, None):
+        assert main(["--data-dir", str(datadir.root)]) == 1
+    assert str(datadir.root) in capsys.readouterr().err
+    assert desktop == []
+
+
+def test_a_free_folder_opens_the_desktop_that_can_serve_commands(datadir: DataDir, desktop: list[Any]) -> None:
+    assert ask_holder_to_raise(datadir.root) is None
+    assert main(["--data-dir", str(datadir.root)]) == 7
+    assert desktop == [(datadir.root, ["--data-dir", str(datadir.root)])]
+    assert command_handler() is not None
