@@ -11,7 +11,7 @@ from app.cli.output import Output
 from app.cli.render import Renderer
 from app.domain.errors import AtelierError
 from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import RunStatus
+from app.domain.workflow import Run, RunStatus
 from app.i18n import _
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ STATUS = {
     "limited": LIMITED,
     "waiting": WAITING,
     "cancelled": CANCELLED,
-    "paused": LIMITED,
 }
 """Exit status by the status of ``workflow_complete``, or of the run."""
 
@@ -95,12 +94,34 @@ class Follower:
     async def _standing(self, run_id: str) -> int | None:
         """The exit status when the run does not go on by itself: paused, or waiting for an answer nobody gives here."""
         run = await self._atelier.repos.runs.get(run_id)
-        if run.status.final or run.status is RunStatus.PAUSED:
+        if run.status.final:
             return STATUS[run.status.value]
+        if run.status is RunStatus.PAUSED:
+            self._renderer.show(self._waiting(run))
+            self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+            return WAITING
         if self._left_open and not self._asking and run.status is RunStatus.AWAITING_USER:
+            self._renderer.show(self._waiting(run))
             await show_pending(self._atelier, self._out, self._workflow_id)
             return WAITING
         return None
+
+    def _waiting(self, run: Run) -> StreamEvent:
+        """The end of the stream of a run that waits: not durable, because answering it goes on with the same stream."""
+        return StreamEvent(
+            seq=self._atelier.journal.last_stream_seq(run.workflow_id),
+            time=self._atelier.clock.now(),
+            workflow_id=run.workflow_id,
+            run_id=run.id,
+            parent_run_id=run.parent_run_id,
+            correlation_id=run.correlation_id,
+            agent_id=run.agent_id,
+            agent_name=run.agent_name,
+            depth=run.depth,
+            durable=False,
+            chunk_type=ChunkType.WORKFLOW_COMPLETE,
+            data={"status": "waiting"},
+        )
 
     def _ask(self, question_id: str) -> None:
         if question_id in self._asking:

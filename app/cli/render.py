@@ -104,6 +104,8 @@ class TextRenderer:
         self._break()
         if self._usage and self._totals:
             run = self._totals.get("run") or self._totals
+            if not run.get("tokens_input") and not run.get("tokens_output"):
+                return
             parts = [_("{input} tokens in, {output} out", input=run.get("tokens_input", 0), output=run.get("tokens_output", 0))]
             if run.get("cost"):
                 parts.append(f"${run['cost']:.4f}")

@@ -79,6 +79,7 @@ def test_exit_statuses(cli: Cli, steps: list[Step], options: list[str], status: 
 def test_a_question_nobody_answers_waits_with_status_5_and_resume_goes_on(cli: Cli) -> None:
     result = cli("run", "go", "--json", steps=[ask()])
     assert result.status == 5
+    assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("waiting", False)
     asked = result.of("user_question_start")[0]["user_question"]
     assert asked["question_id"] in result.err
     workflow = result.events[0]["workflow_id"]
