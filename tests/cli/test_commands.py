@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.chat import ToolCall
+from app.domain.errors import ProviderError
 from app.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.services.test_agents import FILE
@@ -189,6 +190,15 @@ def test_resume_all_goes_through_every_workflow(cli: Cli) -> None:
     resumed = cli("resume", "--all", "--answers", "skip", "--json", steps=["ok", "ok"])
     assert resumed.status == 0
     assert [event["status"] for event in resumed.of("workflow_complete")] == ["completed", "completed"]
+
+
+def test_a_turn_that_did_not_reach_its_model_is_tried_again(cli: Cli) -> None:
+    failed = cli("run", "go", "--json", steps=[ProviderError("unreachable", code="connection", recoverable=True)])
+    assert failed.status == 1
+    assert cli("resume").err.strip() == "Nothing to resume."
+    again = cli("resume", failed.events[0]["workflow_id"], "--json", steps=["here I am"])
+    assert again.status == 0
+    assert again.events[-1]["status"] == "completed"
 
 
 def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.cli.output import Output
-    from app.domain.workflow import Run
+    from app.domain.workflow import Run, Workflow
     from app.engine.atelier import Atelier
 
 WORST_FIRST = (130, 1, 5, 4, 3)
@@ -33,11 +33,10 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     answers = await Answers.create(atelier, out, arguments.answers)
-    if arguments.workflow:
-        await atelier.workflows.get(arguments.workflow)
+    workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
-    if arguments.workflow:
-        alive = [run for run in alive if run.workflow_id == arguments.workflow]
+    if workflow is not None:
+        alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
     alive.sort(key=lambda run: run.updated_at)
     chosen = alive if arguments.all else alive[-1:]
     if not chosen:
@@ -45,6 +44,14 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         return 0
     statuses = [await _resume_one(atelier, out, run, answers) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
+
+
+async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
+    """The workflow's last turn when it did not reach its model: asking for it by name tries it again."""
+    if workflow.head_run_id is None:
+        return []
+    run = await atelier.repos.runs.get(workflow.head_run_id)
+    return [run] if run.status.value == "error" else []
 
 
 async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: object) -> int:
@@ -60,6 +67,9 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: object) 
     try:
         await atelier.runs.resume(run.id)
     except ConflictError:
+        if (await atelier.repos.runs.get(run.id)).status.final:
+            follower.close()
+            raise
         # It is at work already, in the window that holds the data folder: show how it goes on.
         out.note(_("The run is at work already."))
     except BaseException:
