@@ -139,6 +139,8 @@ class Tool(ABC):
     Attributes:
         input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
+        changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
+            empty when there is none, or when the journal announces it already.
         awaits_external_response: the loop stops at the call until a result is injected.
         rest_hint: what the model should do to read what was cut from a long result.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
@@ -151,6 +153,7 @@ class Tool(ABC):
     risk: ClassVar[Risk] = Risk.LOW
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 60.0
+    changes: ClassVar[str] = ""
     awaits_external_response: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()

@@ -66,6 +66,7 @@ class ReportTool(DescribedTool):
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
     idempotent: ClassVar[bool] = True
+    changes: ClassVar[str] = "report"
     input: ClassVar[Any] = ReportInput
     rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
     about: ClassVar[About] = About(

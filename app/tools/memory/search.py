@@ -47,6 +47,20 @@ class Found:
     note: str = ""
 
 
+def _no_cosine(memory_id: str) -> float | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """What the vectors say: the nearest memories, the cosine of any, and whether vectors were compared at all."""
+
+    nearest: list[tuple[str, float]] = field(default_factory=list)
+    cosine: Callable[[str], float | None] = _no_cosine
+    compared: bool = False
+    note: str = ""
+
+
 class MemorySearch:
     """Keeps memories findable and finds them.
 
@@ -151,16 +165,11 @@ class MemorySearch:
                 threshold=threshold,
             )
         wanted = filters if filters is not None else self.ANY
-        (vector, note), words = await asyncio.gather(self._query_vector(query), self._words(query, wanted))
-        nearest: list[tuple[str, float]] = []
-        cosine: Callable[[str], float | None] = _no_cosine
-        vectors = self._vectors if vector is not None else None
-        if vector is not None and vectors is not None:
-            mask = await self._mask(vectors, wanted)
-            nearest, cosine = await asyncio.to_thread(vectors.nearest, vector, mask, ranking.POOL)
-        hits = await self._read(ranking.candidates(words, nearest, cosine), query, wanted, limit)
-        hybrid = vectors is not None
-        return Found(ranking.chosen(hits, threshold=threshold, hybrid=hybrid, limit=limit), "hybrid" if hybrid else "text", note)
+        near, words = await asyncio.gather(self._near(query, wanted), self._words(query, wanted))
+        hits = await self._read(ranking.candidates(words, near.nearest, near.cosine), query, wanted, limit)
+        return Found(
+            ranking.chosen(hits, threshold=threshold, hybrid=near.compared, limit=limit), "hybrid" if near.compared else "text", near.note
+        )
 
     async def reembed(self, progress: Progress | None = None) -> int:
         """Give every memory a vector of the embedder in use, then delete those of others. Returns how many were embedded.
@@ -215,33 +224,32 @@ class MemorySearch:
                 if vectors.embedder == embedder.id and memory.id not in self._touched:
                     vectors.put(memory, vector)
 
-    async def _query_vector(self, query: str) -> tuple[np.ndarray | None, str]:
-        """The query's vector and what to tell about it; loads the vectors it is compared with."""
+    async def _near(self, query: str, wanted: MemoryFilter) -> _Near:
+        """The memories nearest to the query; none, with a note, when there is no vector to compare with."""
         embedder = self._embedder
         if embedder is None:
-            return None, "No embedder is set: full text alone was searched."
+            return _Near(note="No embedder is set: full text alone was searched.")
         try:
             async with asyncio.timeout(EMBED_WAIT_S):
                 made = await embedder.embed([query[:EMBEDDED_CHARS]], query=True)
         except (AtelierError, TimeoutError) as error:
             log.warning("the query was not embedded: %s", error)
-            return None, f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched."
-        await self._loaded(embedder)
+            return _Near(note=f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched.")
+        vectors = await self._loaded(embedder)
+        mask = vectors.mask(wanted)
+        if mask is None:
+            mask = vectors.set_mask(wanted, await self._memories.matching(wanted))
+        nearest, cosine = await asyncio.to_thread(vectors.nearest, made[0], mask, ranking.POOL)
         if self._reembedding is None:
-            return made[0], ""
+            return _Near(nearest, cosine, True)
         done, total = self._reembedding
-        return made[0], f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
+        note = f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
+        return _Near(nearest, cosine, True, note)
 
     async def _words(self, query: str, wanted: MemoryFilter) -> list[tuple[str, float]]:
         """Word scores as shares of the best the query could reach."""
         result = await self._memories.lexical(query, ranking.POOL, wanted)
         return [(memory_id, score / result.best) for memory_id, score in result.hits] if result.best > 0 else []
-
-    async def _mask(self, vectors: VectorIndex, wanted: MemoryFilter) -> np.ndarray:
-        mask = vectors.mask(wanted)
-        if mask is None:
-            mask = vectors.set_mask(wanted, await self._memories.matching(wanted))
-        return mask
 
     async def _read(self, pool: list[ranking.Candidate], query: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:
         """The most promising candidates with their memories. What was deleted behind our back is forgotten, and others take its place."""
@@ -296,7 +304,3 @@ class MemorySearch:
 
 def _text(memory: Memory) -> str:
     return memory.content[:EMBEDDED_CHARS]
-
-
-def _no_cosine(memory_id: str) -> float | None:
-    return None

@@ -27,6 +27,7 @@ class MemoryTool(DescribedTool):
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
     idempotent: ClassVar[bool] = True
+    changes: ClassVar[str] = "memory"
     input: ClassVar[Any] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
