@@ -132,10 +132,12 @@ class Bridge(QObject):
         self._broken.connect(self.engine_failed)
         self._ended.connect(self.engine_closed)
         self.ready = False
+        self._closing = False
 
     # -- life -----------------------------------------------------------------------------------------------------------------
     def start_engine(self) -> None:
         """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
+        self._closing = False
         self._thread = EngineThread(
             self._data_dir,
             opened=self._attach,
@@ -148,6 +150,7 @@ class Bridge(QObject):
     def stop_engine(self) -> None:
         """Close the engine; ``engine_closed`` follows."""
         self.ready = False
+        self._closing = True
         for task in list(self._tasks):
             task.cancel()
         if self._thread is None or not self._thread.is_alive():
@@ -172,8 +175,11 @@ class Bridge(QObject):
 
         Raises:
             RuntimeError: the engine is not open.
+            CancelledError: the program closes; a timer that fires now has nobody to tell.
             AtelierError: whatever the engine raised.
         """
+        if self._closing:
+            raise asyncio.CancelledError
         thread = self._thread
         if thread is None or thread.engine is None:
             raise RuntimeError("the engine is not open")

@@ -120,7 +120,7 @@ async def test_closing_leaves_the_context(opened: tuple[Bridge, Engine]) -> None
     bridge.stop_engine()
     await until(lambda: bool(closed))
     assert engine.closed
-    with pytest.raises(RuntimeError):
+    with pytest.raises(asyncio.CancelledError):  # a late timer of the window ends quietly
         await bridge.call(lambda a: a.where())
 
 
