@@ -170,6 +170,8 @@ class ToolCalls:
         else:
             done = finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
             await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done)
+            if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
+                self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
 
     def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
         if result.output is None:
