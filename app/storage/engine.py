@@ -38,6 +38,8 @@ class Engine:
     async def open(cls, directory: Path | None, *, fsync: bool = True) -> Engine:
         """Open a directory, or a database in memory for None. ``fsync`` False syncs once a second instead of at each commit.
 
+        In memory a row that one transaction deletes and writes again is lost or refused; on the disk it is not.
+
         Raises:
             StorageError: ``locked``, ``damaged``, ``disk_full`` or ``read_only``.
         """

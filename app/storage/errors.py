@@ -33,7 +33,11 @@ NOT_THERE = N_("There is no {what} {id}.")
 
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),
-    ("disk_full", DISK_FULL, r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b"),
+    (
+        "disk_full",
+        DISK_FULL,
+        r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|File too large|os error 27\b|os error 112\b",
+    ),
     ("read_only", READ_ONLY, r"Permission denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
     (
         "damaged",

@@ -6,13 +6,13 @@ A damaged file can abort the engine instead of giving an error; then only the he
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import app
 from app.domain.errors import AtelierError, StorageError
 from app.i18n import N_
 from app.storage import errors, preflight, schema
@@ -24,7 +24,7 @@ ABORTED = N_("the engine stopped while it read the files")
 
 
 class Inspection(NamedTuple):
-    """What a directory holds: its schema version and the rows of each table, all of which were read."""
+    """What a directory holds: its schema version and the rows of each table."""
 
     schema: int
     counts: dict[str, int]
@@ -38,27 +38,55 @@ async def inspect(directory: Path, *, read: bool = True) -> Inspection:
     """
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
-    loop = asyncio.get_running_loop()
-    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        try:
-            result = await loop.run_in_executor(pool, _inspect, str(directory), read)
-        except BrokenProcessPool as error:
-            raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED) from error
-    if "error" in result:
-        raise StorageError(result["template"], code=result["error"], **result["params"])
-    return Inspection(result["schema"], result["counts"])
+    status, output = await _run_helper(directory, read)
+    if status == 0:
+        result = json.loads(output)
+        if "error" in result:
+            raise StorageError(result["template"], code=result["error"], **result["params"])
+        return Inspection(result["schema"], result["counts"])
+    if status == 1:  # Python's own failure, which says nothing about the files
+        raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
+    raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
 
 
-def _inspect(directory: str, read: bool) -> dict[str, Any]:
-    """Runs in the helper; gives plain values because errors with a template do not survive pickling."""
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 2)
-    os.close(silence)
+def _environment() -> dict[str, str]:
+    """The helper finds this very package, wherever it starts."""
+    root = str(Path(app.__file__).resolve().parent.parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+async def _run_helper(directory: Path, read: bool) -> tuple[int, str]:
+    """Exit status of the helper and what it printed; an abort gives a negative status, on Windows a large one."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-P", "-m", "app.storage.inspect", os.fspath(directory), "read" if read else "count"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=_environment(),
+    )
     try:
-        return asyncio.run(_read_through(Path(directory), read))
+        output, complaint = await process.communicate()
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+    status = process.returncode or 0
+    return status, (complaint if status == 1 else output).decode(errors="replace")
+
+
+def main(directory: str, mode: str) -> None:
+    """The helper: prints what it found, or the error, as JSON."""
+    result: dict[str, Any]
+    try:
+        result = asyncio.run(_read_through(Path(directory), mode == "read"))
     except AtelierError as error:
         params = {name: str(value) for name, value in error.params.items()}
-        return {"error": error.code, "template": error.template, "params": params}
+        result = {"error": error.code, "template": error.template, "params": params}
+    sys.stdout.write(json.dumps(result))
+    sys.stdout.flush()
+    os._exit(0)  # the engine is closed; ending without the interpreter's shutdown cannot abort
 
 
 async def _read_through(directory: Path, read: bool) -> dict[str, Any]:
@@ -94,3 +122,7 @@ async def count_by_reading(engine: Engine, table: str) -> int:
             return count
         count += len(rows)
         after = rows[-1]["id"]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -24,7 +24,7 @@ RETRIES = 8
 RETRY_FIRST_S = 0.005
 _NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _CONTROL = re.compile(r"\s*(RETURN|BEGIN|COMMIT|CANCEL)\b", re.IGNORECASE)
-_CONSEQUENCE = re.compile(r"not executed due to|Cannot COMMIT|transaction was aborted")
+_CONSEQUENCE = re.compile(r"not executed due to|transaction was aborted due to a prior error")
 
 
 class Statement(NamedTuple):

@@ -1,0 +1,47 @@
+"""A store in memory, one on the disk, and the repositories over either."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.domain.workflow import Workflow
+from app.storage.datadir import DataDir
+from app.storage.repositories import Repositories
+from app.storage.store import Store
+from tests.support.clock import ManualClock
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def datadir(tmp_path: Path) -> DataDir:
+    return DataDir(tmp_path / "data").ensure()
+
+
+@pytest.fixture
+async def store(clock: ManualClock) -> AsyncIterator[Store]:
+    """In memory: for logic, not for concurrency or durability."""
+    async with await Store.open(None, clock=clock) as store:
+        yield store
+
+
+@pytest.fixture
+async def disk_store(datadir: DataDir, clock: ManualClock) -> AsyncIterator[Store]:
+    async with await Store.open(datadir.database, clock=clock) as store:
+        yield store
+
+
+@pytest.fixture
+def repos(store: Store, datadir: DataDir) -> Repositories:
+    return Repositories(store, datadir)
+
+
+@pytest.fixture
+async def workflow(repos: Repositories) -> Workflow:
+    return await repos.workflows.create(Workflow(name="a workflow"))

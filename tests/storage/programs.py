@@ -1,0 +1,90 @@
+"""Small programs that tests start in processes of their own: to hold a lock, to be killed, to run out of space."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from app.domain.errors import StorageError
+from app.domain.workflow import Workflow
+from app.storage import tables
+from app.storage.repositories.base import upsert
+from app.storage.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+
+def start(program: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start one of the programs below with its standard streams as pipes."""
+    command = [sys.executable, "-u", "-m", "tests.storage.programs", program, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run one of the programs to its end."""
+    command = [sys.executable, "-u", "-m", "tests.storage.programs", program, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
+
+
+async def hold(directory: Path) -> None:
+    """Keep a database open until a line comes."""
+    async with await Store.open(directory) as store:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="held")))
+        print("open", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+
+async def write_until_killed(directory: Path, fsync: str) -> None:
+    """Commit one workflow after the other, each named by its number, and print the number after its commit."""
+    store = await Store.open(directory, fsync=fsync == "fsync")
+    number = 0
+    while True:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number))))
+        print(number, flush=True)
+        number += 1
+
+
+async def open_as_other_user(directory: Path) -> None:
+    """Print the code of the error that opening gives to somebody who may not write."""
+    await (await Store.open(None)).close()  # loads every module while they may be read
+    await asyncio.to_thread(print, end="")
+    if os.geteuid() == 0:
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        await Store.open(directory / "database")
+    except StorageError as error:
+        print(error.code)
+
+
+async def fill_limited_file(directory: Path) -> None:
+    """Write until no file may grow further; print the error's code and how many commits were acknowledged."""
+    store = await Store.open(directory)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+    acknowledged = 0
+    try:
+        while True:
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(acknowledged), draft="x" * 10_000)))
+            acknowledged += 1
+    except StorageError as error:
+        print(error.code, acknowledged, flush=True)
+    os._exit(0)
+
+
+PROGRAMS = {
+    "hold": hold,
+    "write-until-killed": write_until_killed,
+    "open-as-other-user": open_as_other_user,
+    "fill-limited-file": fill_limited_file,
+}
+
+if __name__ == "__main__":
+    name, directory, *rest = sys.argv[1:]
+    asyncio.run(PROGRAMS[name](Path(directory), *rest))

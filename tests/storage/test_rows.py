@@ -1,0 +1,103 @@
+"""Every domain model comes back from a real database exactly as it went in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.agent import Agent, AgentConfig
+from app.domain.events import RunEvent, ToolCallFinished, ToolCallStarted
+from app.domain.memory import Memory
+from app.domain.provider import ModelInfo, ProviderConfig
+from app.domain.question import UserQuestion
+from app.domain.task import Task
+from app.domain.workflow import Message, Report, Run, ToolExecution, Workflow
+from app.storage import tables
+from app.storage.repositories.base import insert_all, upsert
+from app.storage.repositories.runs import EVENTS
+from app.storage.rows import Table, record
+from app.storage.store import Statement, Store
+from tests.storage.strategies import JSON, SPECS, TEXT, models
+
+AGENTS = models(Agent, config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")))
+BODIES = st.builds(ToolCallStarted, call_id=TEXT, tool=TEXT, arguments=st.dictionaries(TEXT, JSON, max_size=3)) | st.builds(
+    ToolCallFinished, call_id=TEXT, tool=TEXT, result=JSON, text=TEXT
+)
+NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}\Z")
+
+CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
+    (tables.WORKFLOWS, models(Workflow), {}),
+    (tables.RUNS, models(Run), {}),
+    (EVENTS, models(RunEvent, body=BODIES), {}),
+    (tables.MESSAGES, models(Message), {}),
+    (tables.EXECUTIONS, models(ToolExecution), {}),
+    (tables.TASKS, models(Task), {}),
+    (tables.MEMORIES, models(Memory), {"search": "", "terms": b""}),
+    (tables.QUESTIONS, models(UserQuestion, spec=SPECS), {}),
+    (tables.REPORTS, models(Report), {"search": ""}),
+    (tables.AGENTS, AGENTS, {}),
+    (tables.PROVIDERS, models(ProviderConfig, name=NAMES), {}),
+    (tables.MODELS, models(ModelInfo), {}),
+]
+
+
+class Bench:
+    """A store in memory on a loop of its own, so that a property can use it from plain functions."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.store = self.run(Store.open(None))
+
+    def run(self, coroutine: Any) -> Any:
+        return self.loop.run_until_complete(coroutine)
+
+    def close(self) -> None:
+        self.run(self.store.close())
+        self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.close()
+
+
+@pytest.mark.parametrize(("table", "values", "extra"), CASES, ids=[case[0].name for case in CASES])
+def test_every_model_round_trips(bench: Bench, table: Table[Any], values: st.SearchStrategy[Any], extra: dict[str, Any]) -> None:
+    @settings(max_examples=40)
+    @given(values)
+    def round_trip(value: Any) -> None:
+        row = {**table.encode(value), **extra}
+        columns = table.columns if table is not EVENTS else "*"
+        bench.run(bench.store.write(Statement(f"DELETE {table.name} RETURN NONE", {})))
+        bench.run(bench.store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})))
+        found = bench.run(bench.store.query(f"SELECT {columns} FROM $row", row=row["id"]))
+        assert table.decode(found[0]) == value
+
+    round_trip()
+
+
+async def test_a_lone_surrogate_in_a_result_survives(store: Store) -> None:
+    call = ToolExecution(id="r:c", workflow_id="w", run_id="r", call_id="c", tool="t", result={"bad": "\ud800"})
+    await store.write(*insert_all(tables.EXECUTIONS, [call]))
+    rows = await store.query(f"SELECT {tables.EXECUTIONS.columns} FROM tool_execution")
+    assert tables.EXECUTIONS.decode(rows[0]) == call
+
+
+async def test_a_field_set_to_none_disappears_from_the_row(store: Store) -> None:
+    workflow = Workflow(name="w", head_run_id="run")
+    await store.write(upsert(tables.WORKFLOWS, workflow))
+    await store.write(upsert(tables.WORKFLOWS, workflow.model_copy(update={"head_run_id": None})))
+    rows = await store.query("SELECT * FROM $row", row=record("workflow", workflow.id))
+    assert "head_run" not in rows[0]
+
+
+def test_changes_refuse_a_field_that_the_model_does_not_have() -> None:
+    with pytest.raises(KeyError, match="colour"):
+        tables.WORKFLOWS.changes({"colour": "red"})

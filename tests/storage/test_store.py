@@ -1,0 +1,174 @@
+"""Opening, refusing, surviving."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import StorageError
+from app.domain.workflow import Workflow
+from app.storage import preflight, tables
+from app.storage.datadir import DataDir
+from app.storage.repositories import Repositories
+from app.storage.repositories.base import upsert
+from app.storage.store import Statement, Store
+from tests.storage.programs import run, start
+
+
+async def names(store: Store) -> list[str]:
+    return sorted(await store.query("SELECT VALUE name FROM workflow"))
+
+
+async def test_what_was_written_is_there_after_closing_and_opening(datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
+    async with await Store.open(datadir.database) as store:
+        assert await names(store) == ["kept"]
+        assert store.lost_commits == 0
+
+
+@pytest.mark.parametrize("name", ["with blank", "été", "100%", "a#b", "q&x=1"])
+async def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name / "database"
+    async with await Store.open(folder) as store:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="here")))
+    assert preflight.manifest_exists(folder)
+
+
+async def test_a_folder_name_the_engine_cannot_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as caught:
+        await Store.open(tmp_path / "why?" / "database")
+    assert caught.value.code == "bad_path"
+
+
+async def test_a_failed_statement_raises_even_before_the_last(store: Store) -> None:
+    with pytest.raises(StorageError) as caught:
+        await store.query("SELECT * FROM nowhere; RETURN 1")
+    assert caught.value.code == "query"
+    assert "nowhere" in str(caught.value)
+
+
+async def test_a_request_that_does_not_parse_raises(store: Store) -> None:
+    with pytest.raises(StorageError, match="Parse error"):
+        await store.query("SELECT * FROM")
+
+
+async def test_unknown_columns_and_wrong_types_are_refused(store: Store) -> None:
+    for content in ({"value": 5}, {"value": "x", "unknown": 1}):
+        with pytest.raises(StorageError):
+            await store.write(Statement("CREATE setting CONTENT $content", {"content": content}))
+
+
+async def test_values_are_never_taken_for_statements(store: Store) -> None:
+    name = "x'; DELETE workflow; --"
+    await store.write(upsert(tables.WORKFLOWS, Workflow(name=name)))
+    assert await store.query("SELECT VALUE name FROM workflow WHERE name = $name", name=name) == [name]
+
+
+async def test_a_closed_store_says_so_and_closing_twice_does_nothing() -> None:
+    store = await Store.open(None)
+    await store.close()
+    await store.close()
+    with pytest.raises(StorageError, match="closed"):
+        await store.query("RETURN 1")
+    with pytest.raises(StorageError, match="closed"):
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="late")))
+
+
+async def test_a_second_process_is_told_who_has_the_data(datadir: DataDir) -> None:
+    holder = start("hold", datadir.database)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == "open"
+        with pytest.raises(StorageError) as caught:
+            await Store.open(datadir.database)
+        assert caught.value.code == "locked"
+        assert "--data-dir" in str(caught.value)
+    finally:
+        holder.communicate("end\n", timeout=30)
+    async with await Store.open(datadir.database) as store:
+        assert await names(store) == ["held"]
+
+
+@pytest.mark.parametrize("fsync", [True, False])
+async def test_acknowledged_commits_survive_kill_9(datadir: DataDir, fsync: bool) -> None:
+    writer = start("write-until-killed", datadir.database, "fsync" if fsync else "no-fsync")
+    assert writer.stdout is not None
+    acknowledged = [int(writer.stdout.readline()) for _ in range(40)]
+    writer.kill()
+    rest, _ = writer.communicate(timeout=30)
+    acknowledged += [int(line) for line in rest.split() if line.strip().isdigit()]
+    async with await Store.open(datadir.database) as store:
+        found = [int(name) for name in await names(store)]
+        assert store.lost_commits == 0
+    assert set(acknowledged) <= set(found)
+    assert sorted(found) == list(range(len(found))), "commits are kept in order, without holes"
+
+
+async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    result = run("open-as-other-user", _closed_folder(tmp_path))
+    assert result.stdout.strip() == "read_only"
+
+
+def _closed_folder(tmp_path: Path) -> Path:
+    """A folder that nobody may write to. Root may write anywhere, so the program that opens it becomes somebody else first."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == Path.home().owner() and os.geteuid() == 0:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(0o555)
+    return folder
+
+
+async def test_a_full_disk_is_noticed_before_anything_is_written(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: 5_000_000)
+    with pytest.raises(StorageError) as caught:
+        await Store.open(datadir.database)
+    assert caught.value.code == "disk_full"
+    assert "5 MB" in str(caught.value)
+    assert not preflight.has_content(datadir.database)
+
+
+async def test_writes_beyond_the_disk_fail_as_disk_full_and_keep_what_was_acknowledged(tmp_path: Path) -> None:
+    result = run("fill-limited-file", tmp_path / "database")
+    code, acknowledged = result.stdout.split()
+    assert code == "disk_full"
+    async with await Store.open(tmp_path / "database") as store:
+        assert len(await names(store)) >= int(acknowledged) > 0
+
+
+async def test_opening_keeps_the_loop_free(datadir: DataDir) -> None:
+    """The constructor takes 80–550 ms of a thread; the loop goes on meanwhile."""
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counter = asyncio.ensure_future(count_turns())
+    store = await Store.open(datadir.database)
+    counter.cancel()
+    await store.close()
+    assert turns > 50
+
+
+async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
+    await repos.workflows.create(Workflow(name="one"))
+    counts = await repos.store.counts()
+    assert counts["workflow"] == 1
+    assert sorted(counts) == await repos.store.tables()
+
+
+def test_importing_storage_is_light() -> None:
+    heavy = ("numpy", "surrealdb", "PySide6")
+    code = f"import sys, app.storage.repositories, app.storage.backup; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.strip() == "[]"
