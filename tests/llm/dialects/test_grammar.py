@@ -18,7 +18,7 @@ from app.llm.dialects.number_grammar import integer_range, integer_rule, number_
 from app.tools.registry import create_default_tool_registry
 from tests.support.gbnf import Grammar
 
-TODO: dict[str, Any] = {
+TASK: dict[str, Any] = {
     "type": "object",
     "properties": {
         "operation": {"const": "create", "default": "create"},
@@ -59,7 +59,7 @@ def call_of(reply: str) -> tuple[str, Any]:
     return match[1], json.loads(match[2])
 
 
-@pytest.mark.parametrize("schema", [TODO, OPTIONAL, UNION], ids=["todo", "optional", "union"])
+@pytest.mark.parametrize("schema", [TASK, OPTIONAL, UNION], ids=["todo", "optional", "union"])
 def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -> None:
     grammar = Grammar(tools_grammar([tool("T", schema)], require_call=True, max_string=6))
     source = random.Random(7)
@@ -72,9 +72,9 @@ def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("schema", "arguments"),
     [
-        (TODO, {"operation": "create", "name": 'a \\ " é\n'}),
-        (TODO, {"operation": "create", "name": "n", "priority": 5, "weight": 0.25, "tags": ["red", 7], "due": None, "done": False}),
-        (TODO, {"operation": "create", "name": "n", "weight": 1}),
+        (TASK, {"operation": "create", "name": 'a \\ " é\n'}),
+        (TASK, {"operation": "create", "name": "n", "priority": 5, "weight": 0.25, "tags": ["red", 7], "due": None, "done": False}),
+        (TASK, {"operation": "create", "name": "n", "weight": 1}),
         (OPTIONAL, {}),
         (OPTIONAL, {"b": {"x": [1, {"y": None}]}}),
         (OPTIONAL, {"a": -3, "c": "free"}),
@@ -85,7 +85,7 @@ def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -
     ],
 )
 def test_valid_arguments_get_through(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
-    grammar = Grammar(tools_grammar([tool("Other", TODO), tool("T", schema)], require_call=True))
+    grammar = Grammar(tools_grammar([tool("Other", TASK), tool("T", schema)], require_call=True))
     assert grammar.matches(f'<tool_call name="T">{json.dumps(arguments, ensure_ascii=False)}</tool_call>')
 
 
