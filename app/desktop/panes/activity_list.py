@@ -35,18 +35,22 @@ RUN_WORDS = {
 }
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
-    ChunkType.MESSAGE: N_("Message"),
     ChunkType.TASK_CREATE: N_("Task added"),
     ChunkType.TASK_UPDATE: N_("Task changed"),
     ChunkType.TASK_COMPLETE: N_("Task done"),
     ChunkType.TASK_DELETE: N_("Task deleted"),
     ChunkType.USER_QUESTION_START: N_("Question asked"),
-    ChunkType.USER_QUESTION_COMPLETE: N_("Question closed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
     ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
     ChunkType.RETRY: N_("Trying again"),
     ChunkType.ERROR: N_("Error"),
+}
+_CLOSED = {
+    "answered": N_("Question answered"),
+    "skipped": N_("Question skipped"),
+    "timeout": N_("Question timed out"),
+    "": N_("Question closed"),
 }
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
@@ -70,6 +74,10 @@ def entry_title(entry: Entry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
         return entry.tool
+    if entry.kind is ChunkType.USER_QUESTION_COMPLETE:
+        return _(_CLOSED.get(str(entry.data.get("status", "")), _CLOSED[""]))
+    if entry.kind is ChunkType.MESSAGE:
+        return _("Your message") if entry.data.get("role") == "user" else _("Reply")
     if entry.kind is ChunkType.WORKFLOW_COMPLETE:
         status = str(entry.data.get("status", ""))
         return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))

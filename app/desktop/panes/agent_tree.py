@@ -114,10 +114,10 @@ class AgentTree(QTreeWidget):
             row, item = self._rows[run_id], self._items[run_id]
             row.show_node(node, now)
             item.setData(0, Qt.ItemDataRole.AccessibleTextRole, row.accessibleName())
-            item.setSizeHint(0, QSize(0, row.sizeHint().height()))
+            item.setSizeHint(0, QSize(0, row.sizeHint().height() + theme().px(10)))
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(listed)))
-        shown = sum(row.sizeHint().height() + 2 for row in list(self._rows.values())[:4])
-        self.setFixedHeight(shown + 2 * self.frameWidth() + theme().px(6) if listed else 0)
+        shown = sum(row.sizeHint().height() + theme().px(10) for row in list(self._rows.values())[:4])
+        self.setFixedHeight(shown + 2 * self.frameWidth() + 2 if listed else 0)
 
     def _add(self, node: AgentNode) -> None:
         parent = self._items.get(node.parent_run_id or "")

@@ -86,6 +86,11 @@ class InboxPane(Pane):
         """The inbox is the same for every workflow."""
         self.workflow_id = workflow_id
 
+    def _on_changed(self, topic: str, _id: str) -> None:
+        """Only names of workflows come from here, so nothing is read while nothing waits."""
+        if topic in self.topics and self._presenter.pending():
+            self.reload_soon()
+
     def reload(self) -> None:
         self.jobs.start(self._load_names(), "load")
 

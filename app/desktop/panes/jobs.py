@@ -42,9 +42,10 @@ class Jobs:
         return task
 
     def cancel(self) -> None:
-        """Stop everything; called when the widget goes away."""
+        """Stop everything; called when the widget goes away, which may be after the loop has ended."""
         for task in list(self._tasks):
-            task.cancel()
+            if not task.get_loop().is_closed():
+                task.cancel()
 
     async def settled(self) -> None:
         """Wait until nothing runs any more (what a job starts is waited for too)."""

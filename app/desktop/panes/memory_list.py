@@ -63,6 +63,11 @@ class MemoryModel(QAbstractListModel):
         self.rows: list[MemoryRow] = []
 
     def set_rows(self, rows: list[MemoryRow]) -> None:
+        """Replace the rows; a change of content alone keeps selection and scroll position."""
+        if rows and [row.memory.id for row in rows] == [row.memory.id for row in self.rows]:
+            self.rows = rows
+            self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -197,6 +202,15 @@ class MemoryListView(QListView):
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme().changed.connect(self._restyle)
+
+    def replace_rows(self, rows: list[MemoryRow]) -> None:
+        """New rows at the same place: the chosen memory and the scroll position stay, as far as they can."""
+        chosen, at = self.current_row(), self.verticalScrollBar().value()
+        self.memories.set_rows(rows)
+        if chosen is not None and (number := self.memories.row_of(chosen.memory.id)) >= 0:
+            self.setCurrentIndex(self.memories.index(number))
+        self.doItemsLayout()
+        self.verticalScrollBar().setValue(at)
 
     def current_row(self) -> MemoryRow | None:
         index = self.currentIndex()

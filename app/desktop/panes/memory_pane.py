@@ -14,6 +14,7 @@ from app.desktop.panes.memory_dialog import MemoryDialog
 from app.desktop.panes.memory_list import TYPE_WORDS, MemoryListView, MemoryRow
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import EmptyState, FlowLayout, label
+from app.domain import limits
 from app.domain.memory import Memory, MemoryScope, MemoryType
 from app.i18n import N_, _
 
@@ -39,6 +40,7 @@ class MemoryPane(Pane):
         super().__init__(bridge, parent)
         self.setObjectName("memory-pane")
         self._complete = True
+        self._in_place = False
         self._add = self.add_tool("plus", self.add)
         self.search = QLineEdit(self)
         self.search.setObjectName("memory-search")
@@ -102,10 +104,17 @@ class MemoryPane(Pane):
         }
 
     def reload(self) -> None:
+        """Read from the start, or what is on screen again when only the memories changed."""
         self._typing.stop()
-        self.jobs.start(self._load(self.workflow_id), "load")
+        in_place, self._in_place = self._in_place, False
+        self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
-    async def _load(self, workflow_id: str) -> None:
+    def _on_changed(self, topic: str, _id: str) -> None:
+        self._in_place = self._in_place or topic in self.topics
+        super()._on_changed(topic, _id)
+
+    async def _load(self, workflow_id: str, in_place: bool = False) -> None:
+        size = min(max(PAGE, self.list.memories.rowCount()), limits.LIST_MAX) if in_place else PAGE
         query, filters = self.search.text().strip(), self._filters()
         how = ""
         if not workflow_id:
@@ -114,17 +123,20 @@ class MemoryPane(Pane):
             found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, **filters))
             rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
         else:
-            rows = await self._page(0, filters)
-        self._complete = bool(query) or len(rows) < PAGE
+            rows = await self._page(0, filters, size)
+        self._complete = bool(query) or len(rows) < size
         if not query and workflow_id:
             await self._load_tags(workflow_id)
-        self.list.memories.set_rows(rows)
+        if in_place:
+            self.list.replace_rows(rows)
+        else:
+            self.list.memories.set_rows(rows)
         self.found.setVisible(bool(query))
         self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
         self._show()
 
-    async def _page(self, offset: int, filters: dict[str, Any]) -> list[MemoryRow]:
-        page: list[Memory] = await self.bridge.call(lambda a: a.memories.list(limit=PAGE, offset=offset, **filters))
+    async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
+        page: list[Memory] = await self.bridge.call(lambda a: a.memories.list(limit=size, offset=offset, **filters))
         return [MemoryRow(memory) for memory in page]
 
     def _next_page(self) -> None:

@@ -16,7 +16,7 @@ from app.desktop.questions.markdown_view import MarkdownView
 from app.desktop.questions.option_card import OptionCard
 from app.desktop.questions.queue import Place
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, Pill
+from app.desktop.widgets import Card, ElidedLabel, Pill
 from app.domain import limits
 from app.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from app.i18n import _
@@ -153,7 +153,7 @@ class QuestionDialog(QDialog):
     def _footer(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        self._hint = QLabel(self)
+        self._hint = ElidedLabel("", self)
         mark(self._hint, "muted")
         self._skip, self._later, self._submit = QPushButton(self), QPushButton(self), QPushButton(self)
         for button, name, variant in (
@@ -341,6 +341,14 @@ class QuestionDialog(QDialog):
         super().showEvent(event)
         self.fit()
         self._refit()
+
+    def focus_again(self) -> None:
+        """Give the keyboard back to where it was in the dialog."""
+        here = self.focusWidget()
+        if here is not None and here is not self and here.isEnabled():
+            here.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_first()
 
     def focus_first(self) -> None:
         """Put the keyboard where the answer begins."""

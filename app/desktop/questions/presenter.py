@@ -30,6 +30,9 @@ REPORT_MS = 5_000
 """How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
 
 
+RELOAD_MS = 200
+
+
 class QuestionPresenter(QObject):
     """The one owner of the pending questions on the screen.
 
@@ -59,6 +62,10 @@ class QuestionPresenter(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self.tick)
+        self._reload_timer = QTimer(self)
+        self._reload_timer.setSingleShot(True)
+        self._reload_timer.setInterval(RELOAD_MS)
+        self._reload_timer.timeout.connect(self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -120,8 +127,9 @@ class QuestionPresenter(QObject):
             self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
 
     def _on_changed(self, topic: str, _id: str) -> None:
-        if topic in ("question", "workflow"):
-            self.jobs.start(self._reload(), "reload")
+        """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
+        if topic in ("question", "workflow") and not self._reload_timer.isActive():
+            self._reload_timer.start()
 
     async def _reload(self) -> None:
         self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))

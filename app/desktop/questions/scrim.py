@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.desktop.questions.dialog import QuestionDialog
 from app.desktop.theme import theme
@@ -22,6 +22,9 @@ class Scrim(QWidget):
         self.dialog: QuestionDialog | None = None
         host.installEventFilter(self)
         theme().changed.connect(self.refit)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._keep_focus)
         self.setGeometry(host.rect())
         self.hide()
 
@@ -34,6 +37,13 @@ class Scrim(QWidget):
             dialog.setParent(self)
             dialog.open()
             dialog.focus_first()
+
+    def _keep_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
+        """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
+        if self.dialog is None or new is None or not self.dialog.isVisible():
+            return
+        if self._host.isAncestorOf(new) and not self.isAncestorOf(new):
+            self.dialog.focus_again()
 
     def leave(self) -> None:
         """Stop following the host; before it is deleted."""
@@ -56,8 +66,8 @@ class Scrim(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A click beside the dialog does nothing but give it the keyboard back."""
-        if self.dialog is not None and self.dialog.focusWidget() is not None:
-            self.dialog.focusWidget().setFocus()
+        if self.dialog is not None:
+            self.dialog.focus_again()
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -124,3 +124,21 @@ def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
     assert provenance(by_agent).endswith("Found by 2 runs")
     assert provenance(memory(2, source="user")).startswith("Written by you, ")
     assert split_tags(" #a,, b c ,a") == ("a", "b c")
+
+
+async def test_a_change_elsewhere_keeps_the_readers_place(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot) -> None:
+    pane.list.verticalScrollBar().setValue(pane.list.verticalScrollBar().maximum())
+    await settle()
+    pane.list.setCurrentIndex(pane.list.model().index(120, 0))
+    pane.list.scrollTo(pane.list.model().index(120, 0))
+    at = pane.list.verticalScrollBar().value()
+    atelier.set("memories", "list", lambda **kw: [memory(999), *EVERY][kw["offset"] : kw["offset"] + kw["limit"]])
+    bridge.changed.emit("memory", "m999")
+    qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
+    await settle()
+    assert atelier.calls("memories.list")[-1][1]["limit"] == 200
+    assert pane.list.model().index(0, 0).data() == "Fact number 999"
+    chosen = pane.list.current_row()
+    assert chosen is not None
+    assert chosen.memory.id == "m120"
+    assert pane.list.verticalScrollBar().value() == at

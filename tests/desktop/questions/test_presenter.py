@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QSystemTrayIcon, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.questions.presenter import QuestionPresenter
@@ -257,3 +257,32 @@ async def test_a_tray_notification_names_the_agent_and_opens_the_question(stage:
     s.presenter.attention.activated.emit()
     await settle()
     assert s.shown == "q1"
+
+
+async def test_what_lies_under_the_dialog_cannot_take_the_keyboard(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1", kind="text"))
+    under, beside = QLineEdit(s.views["w1"]), QLineEdit(s.views["w2"].parentWidget())
+    under.show()
+    await s.begin()
+    s.window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    under.setFocus()
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert focused.objectName() == "question-answer"
+    beside.show()
+    beside.setFocus()
+    assert QApplication.focusWidget() is beside
+
+
+async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1"))
+    await s.begin()
+    s._close("q1", QuestionStatus.ANSWERED)
+    for _ in range(3):
+        s.bridge.changed.emit("question", "q1")
+    before = len(s.atelier.calls("questions.pending"))
+    qtbot.waitUntil(lambda: not s.presenter._reload_timer.isActive())
+    await settle()
+    assert len(s.atelier.calls("questions.pending")) == before + 1
+    assert s.shown == ""

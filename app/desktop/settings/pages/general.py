@@ -76,6 +76,8 @@ class GeneralPage(SettingsPage):
         self.scale.setRange(80 // SCALE_STEP, 200 // SCALE_STEP)
         self.scale.setValue(100 // SCALE_STEP)
         self.scale.setPageStep(2)
+        self.scale.setTracking(False)  # dressing the whole program again at every pixel of a drag would stutter
+        self.scale.sliderMoved.connect(self._show_scale)
         self.scale.setFixedWidth(200)
         self._scale_text = QLabel(box)
         self._scale_text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -116,8 +118,9 @@ class GeneralPage(SettingsPage):
         theme().set_scale(value * SCALE_STEP)
         self._saving.start()
 
-    def _show_scale(self) -> None:
-        self._scale_text.setText(_("{number} %", number=self.scale.value() * SCALE_STEP))
+    def _show_scale(self, value: int | None = None) -> None:
+        steps = self.scale.value() if value is None else value
+        self._scale_text.setText(_("{number} %", number=steps * SCALE_STEP))
         self._scale_text.setMinimumWidth(self._scale_text.fontMetrics().horizontalAdvance("200 %") + 4)
 
     def retranslate(self) -> None:
