@@ -9,6 +9,7 @@ from app.cli.parser import Adder
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
+    from app.cli.answers import Answers
     from app.cli.output import Output
     from app.domain.workflow import Run, Workflow
     from app.engine.atelier import Atelier
@@ -54,13 +55,11 @@ async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
     return [run] if run.status.value == "error" else []
 
 
-async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: object) -> int:
-    from app.cli.answers import Answers
+async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers) -> int:
     from app.cli.follow import Follower
     from app.cli.render import JsonRenderer, TextRenderer
     from app.domain.errors import ConflictError
 
-    assert isinstance(answers, Answers)
     workflow = await atelier.workflows.get(run.workflow_id)
     out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     follower = Follower(atelier, out, workflow.id, JsonRenderer(out) if out.json else TextRenderer(out), answers)
