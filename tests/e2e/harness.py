@@ -19,7 +19,17 @@ from typing import Any, TypeVar, cast
 
 import qasync
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.desktop.app import Program
@@ -66,9 +76,12 @@ class Desk:
         crashes: reports of errors that nobody handled; the fixture fails the test when there are any.
     """
 
-    def __init__(self, qtbot: QtBot, data: Path, model: ScriptedModel | None, *, first_start: bool = False, argv: Sequence[str] = ()) -> None:
+    def __init__(
+        self, qtbot: QtBot, data: Path, model: ScriptedModel | None, *, first_start: bool = False, argv: Sequence[str] = ()
+    ) -> None:
         self.qtbot, self.data, self.model = qtbot, data, model
         self.crashes: list[str] = []
+        self._steps = len(model._steps) if model is not None else 0
         self._first_start = first_start
         self._closed = False
         qt = cast(QApplication, QApplication.instance())
@@ -134,6 +147,13 @@ class Desk:
             QCoreApplication.processEvents()
         self._loop.end()
         gc.collect()
+
+    def verify(self) -> None:
+        """Nothing went wrong that no screen showed: unhandled errors, failed tasks of the window, calls the script does not know."""
+        assert self.crashes == []
+        assert self.failures == []
+        if self.model is not None:
+            assert len(self.model.requests) <= self._steps, "the model was asked more often than the script says"
 
     # -- waiting and looking -----------------------------------------------------------------------------------------------------------
 
@@ -219,6 +239,21 @@ class Desk:
             self.qtbot.keyClick(box, Qt.Key.Key_Down if index > before else Qt.Key.Key_Up)
             assert box.currentIndex() != before, f"{box.objectName()} did not move"
 
+    def click_row(self, view: QAbstractItemView, text: str) -> None:
+        """Click the row of a list that shows ``text``."""
+        row = self.until(lambda: [number for number, words in enumerate(rows(view)) if text in words], f"a row shows {text!r}")[0]
+        index = view.model().index(row, 0)
+        view.scrollTo(index)
+        self.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
+
+    def until_row(self, name: str, text: str) -> str:
+        """Until the list of this object name has a row with ``text``; gives the row's words. The list may be behind another pane."""
+
+        def found() -> list[str]:
+            return [row for view in self.window.findChildren(QAbstractItemView, name) for row in rows(view) if text in row]
+
+        return cast(list[str], self.until(found, f"{name} has a row with {text!r}"))[0]
+
     def action(self, name: str) -> None:
         """Trigger an action of the registry, as its menu entry or shortcut does."""
         self.window.actions_[name].trigger()
@@ -258,6 +293,13 @@ def rendered(widget: QWidget) -> str:
         elif isinstance(child, QComboBox):
             lines.append(child.currentText())
     return "\n".join(line for line in lines if line.strip())
+
+
+def rows(view: QAbstractItemView) -> list[str]:
+    """The words of each row of a list, as a screen reader gets them."""
+    model = view.model()
+    indexes = [model.index(row, 0) for row in range(model.rowCount())]
+    return [str(index.data(Qt.ItemDataRole.AccessibleTextRole) or index.data() or "") for index in indexes]
 
 
 def scripted(steps: Sequence[Step] | ScriptedModel) -> ScriptedModel:

@@ -1,0 +1,34 @@
+"""Tool calls with which a scripted model works and asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.chat import ToolCall
+
+COLOURS = [{"id": "red", "label": "Red"}, {"id": "green", "label": "Green"}, {"id": "blue", "label": "Blue"}]
+
+
+def ask(call_id: str, question: str, kind: str, **more: Any) -> ToolCall:
+    """A question; ``kind`` is checkbox, text or mixed."""
+    arguments: dict[str, Any] = {"operation": "ask", "question": question, "questionType": kind}
+    if kind != "text":
+        arguments["options"] = COLOURS
+    return ToolCall(id=call_id, name="UserQuestionTool", arguments=arguments | more)
+
+
+def task(call_id: str, name: str, **more: Any) -> ToolCall:
+    return ToolCall(id=call_id, name="TodoTool", arguments={"operation": "create", "name": name, **more})
+
+
+def remember(call_id: str, content: str) -> ToolCall:
+    arguments = {"operation": "add", "type": "knowledge", "content": content, "tags": ["harbour"]}
+    return ToolCall(id=call_id, name="MemoryTool", arguments=arguments)
+
+
+def report(call_id: str, name: str, content: str) -> ToolCall:
+    return ToolCall(id=call_id, name="ReportTool", arguments={"operation": "write", "name": name, "content": content})
+
+
+def calculate(call_id: str, expression: str) -> ToolCall:
+    return ToolCall(id=call_id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})

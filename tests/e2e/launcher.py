@@ -1,0 +1,145 @@
+"""The program as a process of its own, with a scripted model in the place of a language model.
+
+    python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT]
+
+Everything but the model is real: ``app.__main__``, the window, the engine's thread, the database, the local socket. The model makes three
+tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where it was. With
+``--hold-at N`` its reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
+
+What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event, ``holding``, ``raised``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
+
+from app.domain.chat import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
+from app.domain.stream import StreamEvent
+from app.engine.atelier import Atelier
+from app.llm.scripted import ScriptedModel
+from app.llm.secrets import KeyVault
+from tests.e2e.asking import task
+
+TASKS = ("Measure", "Cut", "Glue")
+ANSWER = "All three are done."
+
+
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
+
+
+class Carpenter(ScriptedModel):
+    """Makes the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, None never."""
+
+    def __init__(self, hold_at: int | None) -> None:
+        super().__init__([])
+        self._hold_at = hold_at
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        done = sum(message.role is Role.TOOL for message in request.messages)
+        if done == self._hold_at:
+            yield TextDelta(content="Let me think about it")
+            say("holding")
+            await asyncio.Event().wait()
+        last = done >= len(TASKS)
+        reply = ChatReply(content=ANSWER) if last else ChatReply(tool_calls=(task(f"call-{done}", TASKS[done]),))
+        self._steps = [reply]
+        async for delta in super().stream(request):
+            yield delta
+
+
+def use_model(model: ScriptedModel) -> None:
+    """Every engine this process opens answers with ``model``, keeps no keys, and shows no first start."""
+    opener = Atelier.open
+
+    @asynccontextmanager
+    async def scripted(data_dir: Path | None = None, **options: Any) -> AsyncIterator[Atelier]:
+        async with opener(data_dir, model_factory=lambda _agent: model, vault=KeyVault(environ={}), **options) as atelier:
+            await atelier.settings.update(first_start_done=True, language="en")
+            atelier.bus.subscribe(lambda event: acknowledge(event))
+            say("open")
+            yield atelier
+
+    Atelier.open = scripted  # type: ignore[method-assign]
+
+
+def acknowledge(event: StreamEvent) -> None:
+    if event.durable:
+        status = event.data.get("status", "") if event.chunk_type.value == "workflow_complete" else ""
+        say(f"ack {event.chunk_type.value} {status}".strip())
+
+
+class Hand(QObject):
+    """Sends one message by the widgets' names as soon as the window takes it, and tells when the window is raised."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self._window: QWidget | None = None
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._look)
+        self._timer.start(20)
+
+    def _look(self) -> None:
+        if self._window is None:
+            windows = [widget for widget in QApplication.topLevelWidgets() if widget.objectName() == "main-window"]
+            if not windows:
+                return
+            self._window = windows[0]
+            self._window.installEventFilter(self)
+        field = self._window.findChild(QPlainTextEdit, "chat-input")
+        send = self._window.findChild(QToolButton, "send-button")
+        if self._text and field is not None and send is not None:
+            field.setPlainText(self._text)
+            if send.isEnabled():
+                self._text = ""
+                send.click()
+        if not self._text:
+            self._timer.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.WindowStateChange and self._window is not None and not self._window.isMinimized():
+            say("raised")
+        return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--hold-at", type=int)
+    parser.add_argument("--send", default="")
+    parser.add_argument("--minimized", action="store_true")
+    arguments = parser.parse_args()
+    use_model(Carpenter(arguments.hold_at))
+    from app.__main__ import main as program
+
+    qt = QApplication([sys.argv[0]])
+    hand = Hand(arguments.send)
+    if arguments.minimized:
+        QTimer.singleShot(0, hand, minimise)
+    status = program(["--data-dir", str(arguments.data)])
+    del qt
+    return status
+
+
+def minimise() -> None:
+    """Once the window is there: away with it, so that raising it changes something."""
+    for widget in QApplication.topLevelWidgets():
+        if widget.objectName() == "main-window" and widget.isVisible():
+            widget.showMinimized()
+            return
+    QTimer.singleShot(20, minimise)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""Language and theme are switched while the program runs, and are there again after a restart."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QLocale
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QComboBox, QWidget
+
+from app import i18n
+from app.desktop.theme.tokens import DARK, LIGHT
+from tests.e2e.asking import ask, calculate
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, rendered
+
+SAME_IN_BOTH = re.compile(r"^(Français|English|Ctrl\+K|Assistant|SmolLM2.*|[\W\d]*)$")
+"""Words on the screen that are names, keys or numbers."""
+
+
+class Marked(gettext.NullTranslations):
+    """A French catalogue that is never incomplete: each text in guillemets, so that one that stayed behind shows."""
+
+    def gettext(self, message: str) -> str:
+        return f"«{message}»"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"«{msgid1 if n < 2 else msgid2}»"
+
+
+@pytest.fixture
+def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
+    translation = gettext.translation
+
+    def find(domain: str, localedir: Any = None, languages: Any = None, **options: Any) -> gettext.NullTranslations:
+        return Marked() if languages == ["fr"] else translation(domain, localedir, languages, **options)
+
+    monkeypatch.setattr("app.i18n.gettext.translation", find)
+
+
+def left_behind(desk: Desk, *own: str) -> list[str]:
+    """Lines on the screen that did not come from the catalogue; ``own`` are the texts of the conversation."""
+    lines = [line.strip() for line in rendered(desk.window).splitlines()]
+    return [line for line in lines if line and "«" not in line and line not in own and not SAME_IN_BOTH.match(line)]
+
+
+@pytest.mark.usefixtures("_marked_french")
+def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
+    desk = open_desk([[calculate("c1", "6*7")], [ask("q1", "Sure?", "mixed", context="Forty-two.")], "Yes."])
+    own = ("Count", "Sure?", "Forty-two.", "Red", "Green", "Blue", "CalculatorTool", "UserQuestionTool", "eval · 6*7")
+    desk.send("Count")
+    desk.find("user-question-modal")
+    foot = desk.window.sidebar.foot
+    desk.choose(desk.find("language-select", QComboBox, foot), "fr")
+    desk.until(lambda: i18n.language() == "fr", "French is in force")
+    desk.settle()
+    assert QLocale().language() is QLocale.Language.French
+    assert "«New workflow»" in rendered(desk.find("new-workflow"))
+    assert "«Later»" in rendered(desk.find("question-later"))
+    assert desk.find("question-answer").accessibleName() == "«Your answer»"
+    waiting = [line for line in left_behind(desk, *own) if "ask · mixed" not in line]
+    assert waiting == []
+    desk.choose(desk.find("language-select", QComboBox, foot), "en")
+    desk.until(lambda: i18n.language() == "en", "English is in force")
+    desk.settle()
+    assert "«" not in rendered(desk.window)
+    assert rendered(desk.find("question-later")) == "Later"
+
+
+@pytest.mark.usefixtures("_marked_french")
+def test_the_language_is_kept(open_desk: OpenDesk) -> None:
+    desk = open_desk()
+    desk.choose(desk.find("language-select", QComboBox, desk.window.sidebar.foot), "fr")
+    desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == "fr", "it is stored")
+    desk.close()
+    i18n.set_language("en")
+    desk = open_desk()
+    assert i18n.language() == "fr"
+    assert "«New workflow»" in rendered(desk.find("new-workflow"))
+
+
+def ground(widget: QWidget) -> QColor:
+    """The colour that covers most of a widget as it is painted: of a sparse grid of its points, the most frequent."""
+    image = widget.grab().toImage()
+    points = [image.pixelColor(x, y).name() for x in range(2, image.width(), 7) for y in range(2, image.height(), 7)]
+    return QColor(max(set(points), key=points.count))
+
+
+def test_the_theme_is_switched_in_settings_and_kept(open_desk: OpenDesk) -> None:
+    desk = open_desk(["Bright."])
+    desk.send("Hello")
+    desk.last_reply("Bright.")
+    desk.wait_done()
+    view = desk.find("chat-view")
+    assert ground(view) == QColor(LIGHT.surface)
+    desk.action("settings")
+    settings = desk.find("settings-window")
+    desk.settle()
+    desk.choose(desk.find("theme-select", QComboBox, settings), "dark")
+    desk.until(lambda: ground(view) == QColor(DARK.surface), "the transcript is dark")
+    assert QApplication.palette().window().color() == QColor(DARK.bg)
+    desk.until(lambda: desk.engine(lambda a: a.settings.get()).theme == "dark", "it is stored")
+    desk.close()
+    desk = open_desk()
+    desk.last_reply("Bright.")
+    assert ground(desk.find("chat-view")) == QColor(DARK.surface)
+
+
+def test_the_font_scale_grows_the_transcript(open_desk: OpenDesk) -> None:
+    desk = open_desk(["Some words to measure."])
+    desk.send("Hello")
+    reply = desk.last_reply("Some words")
+    desk.wait_done()
+    before = reply.height()
+    for _step in range(5):
+        desk.action("larger-text")
+        desk.settle()
+    desk.until(lambda: desk.last_reply("Some words").height() > before, "the reply is higher")

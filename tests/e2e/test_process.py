@@ -1,0 +1,127 @@
+"""The program as processes: killed and started again, started twice, and used from the command line while its window is open."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import rendered
+from tests.e2e.launcher import ANSWER, TASKS
+
+ROOT = Path(__file__).resolve().parents[2]
+WAIT_S = 60
+
+
+class Program:
+    """A started process and what it says on standard output."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.launcher", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment()
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self.said: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.strip())
+        self._lines.put(None)
+
+    def until(self, line: str) -> None:
+        """Until it has said ``line``."""
+        while line not in self.said:
+            said = self._lines.get(timeout=WAIT_S)
+            assert said is not None, f"it ended without {line!r}; it said {self.said}"
+            self.said.append(said)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and give the exit status."""
+        self._process.send_signal(number)
+        return self._process.wait(WAIT_S)
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(WAIT_S)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def environment() -> dict[str, str]:
+    """Nothing of this machine's user: no data folder, no language."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("ATELIER_", "LC_", "LANG"))}
+    return kept | {"PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8"}
+
+
+def atelier(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command as a user types it: the real program, with no scripted model in its process."""
+    command = [sys.executable, "-m", "app", "--data-dir", str(data), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, env=environment(), check=False)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Starts the program on the test's data folder; what still runs at the end is killed."""
+    programs: list[Program] = []
+
+    def starter(*arguments: str) -> Program:
+        programs.append(Program(str(tmp_path / "data"), *arguments))
+        return programs[-1]
+
+    yield starter
+    for program in programs:
+        program.kill()
+
+
+def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], open_desk: OpenDesk) -> None:
+    first = start("--hold-at", "2", "--send", "Build the shelf")
+    first.until("holding")
+    assert first.said.count("ack tool_end") == 2
+    assert first.end(signal.SIGKILL) == -signal.SIGKILL
+    second = start()
+    second.until("ack workflow_complete completed")
+    assert second.said.count("ack tool_end") == 1
+    assert second.end() == 0
+    desk = open_desk()
+    desk.last_reply(ANSWER)
+    desk.until_shown("user-message", "Build the shelf")
+    for name in TASKS:
+        desk.until_row("task-list", name)
+    assert "0 / 3" in rendered(desk.find("task-pane"))
+    assert len(desk.all("tool-card")) == len(TASKS)
+
+
+def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Program], tmp_path: Path) -> None:
+    first = start("--minimized")
+    first.until("open")
+    second = atelier(tmp_path / "data")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    first.until("raised")
+    assert first.end() == 0
+
+
+def test_commands_are_served_by_the_open_window(start: Callable[..., Program], tmp_path: Path) -> None:
+    first = start()
+    first.until("open")
+    ran = atelier(tmp_path / "data", "run", "Build the shelf", "--json")
+    assert ran.returncode == 0, ran.stderr
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [event["content"] for event in events if event["chunk_type"] == "message" and event["role"] == "assistant"][-1] == ANSWER
+    assert events[-1]["chunk_type"] == "workflow_complete"
+    first.until("ack workflow_complete completed")
+    listed = atelier(tmp_path / "data", "workflows", "list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    assert [workflow["name"] for workflow in json.loads(listed.stdout)] == ["Build the shelf"]
+    assert first.end() == 0

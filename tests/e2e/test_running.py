@@ -1,0 +1,90 @@
+"""While the agent works: stop, queue, limits, errors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from PySide6.QtWidgets import QPlainTextEdit
+
+from app.domain.agent import Budget
+from app.domain.chat import Role
+from app.domain.errors import ProviderError
+from app.domain.workflow import RunStatus
+from app.llm.scripted import ScriptedModel
+from tests.e2e.asking import calculate, report
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, rendered
+
+
+async def limit_calls(atelier: Any, most: int) -> None:
+    agent = await atelier.agents.default()
+    await atelier.agents.save(agent.config.model_copy(update={"budget": Budget(max_tool_calls=most)}), agent.id)
+
+
+def statuses(desk: Desk) -> list[RunStatus]:
+    return [run.status for run in desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))]
+
+
+def test_stop_keeps_what_was_written(open_desk: OpenDesk) -> None:
+    gate = asyncio.Event()
+    desk = open_desk(ScriptedModel(["The beginning.\n\nThe end.\n\n", "A second try."], chunk=16, gate=gate))
+    desk.send("Tell me a story")
+    reply = desk.last_reply("The beginning.")
+    desk.click("stop-button")
+    desk.wait_done()
+    desk.until(lambda: "interrupted" in rendered(reply), "the reply is marked as interrupted")
+    assert "The beginning." in rendered(reply)
+    assert "The end." not in rendered(reply)
+    assert statuses(desk) == [RunStatus.CANCELLED]
+    desk.engine(lambda a: gate.set())
+    desk.send("Again")
+    desk.last_reply("A second try.")
+    desk.wait_done()
+
+
+def test_a_message_sent_meanwhile_is_queued(open_desk: OpenDesk) -> None:
+    gate = asyncio.Event()
+    desk = open_desk(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
+    desk.send("First")
+    desk.last_reply("The first")
+    desk.send("Second")
+    desk.until(lambda: len(desk.all("user-message")) == 2, "both messages are shown")
+    assert desk.find("chat-input", QPlainTextEdit).toPlainText() == ""
+    desk.engine(lambda a: gate.set())
+    desk.last_reply("The second answer.")
+    desk.wait_done()
+    assert desk.model is not None
+    assert [m.content for m in desk.model.requests[1].messages if m.role is Role.USER] == ["First", "Second"]
+    assert statuses(desk) == [RunStatus.COMPLETED]
+
+
+def test_a_limit_stops_the_run_until_it_is_raised(open_desk: OpenDesk) -> None:
+    steps = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
+    desk = open_desk(steps)
+    desk.engine(lambda a: limit_calls(a, 1))
+    desk.send("Calculate")
+    card = desk.until_shown("notice-card", "Limit of tool calls reached")
+    assert statuses(desk) == [RunStatus.PAUSED]
+    assert "1 of 1" in rendered(card)
+    desk.click("notice-raise")
+    desk.last_reply("Both are done.")
+    desk.wait_done()
+    desk.gone("notice-raise")
+    assert statuses(desk) == [RunStatus.COMPLETED]
+
+
+def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
+    failure = ProviderError("The server is on fire.", code="unavailable", recoverable=True)
+    desk = open_desk([[report("r1", "once", "Written once.")], failure, "Back again."])
+    desk.send("Try")
+    desk.until_shown("notice-card", "The server is on fire.")
+    desk.gone("stop-button")
+    desk.click("notice-retry")
+    desk.last_reply("Back again.")
+    desk.wait_done()
+    desk.gone("notice-retry")
+    assert statuses(desk) == [RunStatus.COMPLETED]
+    assert desk.model is not None
+    assert [m.content for m in desk.model.requests[-1].messages if m.role is Role.USER] == ["Try"]
+    assert len(desk.all("tool-card")) == 1
