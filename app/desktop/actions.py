@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.desktop.theme import theme
@@ -63,8 +63,6 @@ class ActionRegistry(QObject):
                 spec = getattr(attribute, "_action_spec", None)
                 if isinstance(spec, ActionSpec):
                     self.add(spec, attribute.__get__(window))
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
 
     def add(self, spec: ActionSpec, run: Callable[..., object]) -> QAction:
         """Register an action of the window; a name that is there already is an error."""
@@ -74,7 +72,7 @@ class ActionRegistry(QObject):
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
         if spec.shortcut:
-            made.setShortcut(QKeySequence(spec.shortcut))
+            made.setShortcut(spec.shortcut)  # type: ignore[arg-type]
             made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
         self._window.addAction(made)
@@ -96,6 +94,9 @@ class ActionRegistry(QObject):
             if entries:
                 sub = menu.addMenu(_(title))
                 sub.addActions(entries)
+        for spec, made in self:  # icons are drawn when a menu is first shown, not while the program starts
+            if spec.icon:
+                made.setIcon(theme().icon(spec.icon))
 
     def retranslate(self) -> None:
         for spec, made in self:
@@ -104,10 +105,10 @@ class ActionRegistry(QObject):
     @staticmethod
     def _dress(spec: ActionSpec, made: QAction) -> None:
         made.setText(_(spec.text))
-        if spec.icon:
-            made.setIcon(theme().icon(spec.icon))
 
 
 def shortcut_text(made: Any) -> str:
     """The keys of an action as the platform writes them."""
+    from PySide6.QtGui import QKeySequence
+
     return made.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from app.desktop.bridge import Bridge, Opener
 from app.desktop.crash import CrashHandler
 from app.desktop.theme import theme
-from app.desktop.theme.icons import app_icon
 from app.desktop.window import MainWindow
 from app.i18n import _
 
 if TYPE_CHECKING:
+    import asyncio
+
     from app.domain.settings import Settings
 
 CLOSE_TIMEOUT_S = 15
+FIRST_PAINT_S = 1.0
 FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
@@ -45,7 +47,6 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
     qt.setDesktopFileName("atelier")
-    qt.setWindowIcon(app_icon())
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
     return program.run()
@@ -86,7 +87,11 @@ class Program(QObject):
 
     # -- running --------------------------------------------------------------------------------------------------------------
     def run(self) -> int:
-        """Show the window, then everything else; returns the exit status."""
+        """Paint the window, then load everything else; returns the exit status."""
+        self.window.show()
+        self._paint_first()
+        import asyncio
+
         import qasync
 
         loop = qasync.QEventLoop(self._qt, already_running=False)
@@ -94,8 +99,7 @@ class Program(QObject):
         loop.set_exception_handler(self.crash.loop_handler)
         self._take_signals()
         self._closed = asyncio.Event()
-        self.window.show()
-        self._after_first_paint(self.bridge.start_engine)
+        self.bridge.start_engine()
         with loop:
             loop.run_until_complete(self._closed.wait())
         finished = self.bridge.wait_closed(CLOSE_TIMEOUT_S)
@@ -103,10 +107,12 @@ class Program(QObject):
             os._exit(1)
         return 0
 
-    def _after_first_paint(self, run: Any) -> None:
-        """Call ``run`` once the window has been painted."""
-        watcher = _PaintWatcher(self.window, run)
-        self.window.installEventFilter(watcher)
+    def _paint_first(self) -> None:
+        """Turn Qt's loop until the window was painted, or a second has passed (a desktop may hide it)."""
+        watcher = _PaintWatcher(self.window)
+        until = time.monotonic() + FIRST_PAINT_S
+        while not watcher.painted and time.monotonic() < until:
+            self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
 
     def _take_signals(self) -> None:
         """Ctrl-C and a polite kill close the window the same way a person does."""
@@ -147,12 +153,14 @@ class Program(QObject):
         await self.window.start(settings)
         if not settings.first_start_done:
             self._first_start()
-        await self.bridge.call(_after_opening)
+        await self.bridge.call(lambda a: a.go_on())
 
     def _first_start(self) -> None:
         from app.desktop.firststart import FirstStart
 
         guide = FirstStart(self.bridge, self.window)
+        guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        guide.started.connect(self.window.chat.open_workflow)
         guide.open()
 
     def _apply(self, settings: Settings) -> None:
@@ -200,11 +208,15 @@ class Program(QObject):
         if self._closing:
             return
         self._closing = True
+        import asyncio
+
         self.window.sidebar.foot.show_connection("closing")
         task = asyncio.get_event_loop().create_task(self._close())
         task.add_done_callback(lambda done: done.exception())
 
     async def _close(self) -> None:
+        import asyncio
+
         try:
             if self.bridge.ready:
                 await asyncio.wait_for(self._keep_window(), CLOSE_TIMEOUT_S)
@@ -223,6 +235,8 @@ class Program(QObject):
     # -- crash ------------------------------------------------------------------------------------------------------------------
     def _show_crash(self, text: str, path: str) -> None:
         """Tell the person, keep the draft, offer to copy the report."""
+        from PySide6.QtWidgets import QMessageBox
+
         self.window.chat.keep_draft()
         box = QMessageBox(self.window)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -267,23 +281,21 @@ class Program(QObject):
 
 
 class _PaintWatcher(QObject):
-    """Calls a function once, after the first paint of a window."""
+    """Knows whether a window was painted; installs and removes itself."""
 
-    def __init__(self, window: MainWindow, run: Any) -> None:
+    def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._run = run
+        self.painted = False
+        window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.UpdateRequest:
             watched.removeEventFilter(self)
-            QTimer.singleShot(0, self, self._run)
+            QTimer.singleShot(0, self, self._done)
         return False
 
-
-async def _after_opening(atelier: Any) -> None:
-    """Go on with what a kill cut off, and purge what was deleted long ago."""
-    await atelier.runs.resume_all()
-    await atelier.workflows.purge_expired()
+    def _done(self) -> None:
+        self.painted = True
 
 
 def _option(argv: Sequence[str], name: str) -> str:

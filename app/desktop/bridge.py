@@ -2,14 +2,13 @@
 
 Calls go over ``asyncio.run_coroutine_threadsafe``; events come back through one deque and one pending wake-up signal, are drained at
 30 Hz and joined: a thousand tokens become thirty events.
+
+asyncio and logging are imported when they are first needed: the window is painted before that.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -18,79 +17,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from app.desktop.engine_thread import EngineThread
     from app.domain.stream import StreamEvent
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
-
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
 Opener = Callable[[Path | None], Any]
 """Gives the asynchronous context manager that opens the engine."""
-
-
-def open_engine(data_dir: Path | None) -> Any:
-    """The real engine; imported on the engine's thread so that the window is painted first."""
-    from app.engine.atelier import Atelier
-
-    return Atelier.open(data_dir)
-
-
-class EngineThread(threading.Thread):
-    """A thread with a plain asyncio loop on which the engine is opened, lives and is closed.
-
-    Attributes:
-        loop: the engine's event loop, once ``started`` is set.
-        engine: the open engine, None before it is open and after it is closed.
-    """
-
-    def __init__(
-        self,
-        data_dir: Path | None,
-        *,
-        opened: Callable[[Any], object],
-        failed: Callable[[BaseException], object],
-        closed: Callable[[], object],
-        opener: Opener = open_engine,
-    ) -> None:
-        super().__init__(name="atelier-engine", daemon=True)
-        self.data_dir = data_dir
-        self.loop = asyncio.new_event_loop()
-        self.engine: Any = None
-        self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
-        self._ending = asyncio.Event()
-
-    def run(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        try:
-            self.loop.run_until_complete(self._live())
-        finally:
-            pending = asyncio.all_tasks(self.loop)
-            for task in pending:
-                task.cancel()
-            if pending:
-                self.loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
-            self.loop.close()
-            self._closed()
-
-    def stop(self) -> None:
-        """Ask the engine to close; from any thread. The thread ends when it has."""
-        if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._ending.set)
-
-    async def _live(self) -> None:
-        try:
-            async with self._opener(self.data_dir) as engine:
-                self.engine = engine
-                self._opened(engine)
-                await self._ending.wait()
-                self.engine = None
-        except Exception as error:  # whatever keeps the engine from opening is shown to the person
-            log.exception("engine failed")
-            self.engine = None
-            self._failed(error)
 
 
 class Bridge(QObject):
@@ -116,14 +53,13 @@ class Bridge(QObject):
     _broken = Signal(object)
     _ended = Signal()
 
-    def __init__(self, data_dir: Path | None = None, *, opener: Opener = open_engine, parent: QObject | None = None) -> None:
+    def __init__(self, data_dir: Path | None = None, *, opener: Opener | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._data_dir, self._opener = data_dir, opener
         self._thread: EngineThread | None = None
         self._queue: deque[tuple[str, Any]] = deque()
         self._pending = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._opening: asyncio.Future[None] | None = None
         self._drainer = QTimer(self)
         self._drainer.setSingleShot(True)
         self._drainer.timeout.connect(self._drain)
@@ -137,13 +73,15 @@ class Bridge(QObject):
     # -- life -----------------------------------------------------------------------------------------------------------------
     def start_engine(self) -> None:
         """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
+        from app.desktop.engine_thread import EngineThread, open_engine
+
         self._closing = False
         self._thread = EngineThread(
             self._data_dir,
             opened=self._attach,
             failed=self._broken.emit,
             closed=self._ended.emit,
-            opener=self._opener,
+            opener=self._opener or open_engine,
         )
         self._thread.start()
 
@@ -178,6 +116,8 @@ class Bridge(QObject):
             CancelledError: the program closes; a timer that fires now has nobody to tell.
             AtelierError: whatever the engine raised.
         """
+        import asyncio
+
         if self._closing:
             raise asyncio.CancelledError
         thread = self._thread
@@ -195,6 +135,8 @@ class Bridge(QObject):
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine of the window from a slot; an exception it lets out is sent to ``failed``."""
+        import asyncio
+
         task = asyncio.get_event_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._on_task_done)
@@ -210,7 +152,9 @@ class Bridge(QObject):
             return
         error = task.exception()
         if error is not None:
-            log.error("window task failed", exc_info=error)
+            import logging
+
+            logging.getLogger(__name__).error("window task failed", exc_info=error)
             with contextlib.suppress(RuntimeError):  # the window is gone already
                 self.failed.emit(error)
 
@@ -222,6 +166,8 @@ class Bridge(QObject):
         self._opened.emit()
 
     def _on_opened(self) -> None:
+        if self._closing:
+            return
         self.ready = True
         self.engine_opened.emit()
 

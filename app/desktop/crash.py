@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import logging
-import platform
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +14,14 @@ from typing import IO, Any
 
 from app import __version__
 
-log = logging.getLogger(__name__)
-
 _MOST_REPORTS = 20
 
 
 def report_text(error: BaseException, where: str = "") -> str:
     """Version, platform and the traceback, keys hidden."""
+    import platform
+    import traceback
+
     from app.logs import redact
 
     trace = "".join(traceback.format_exception(error))
@@ -51,8 +49,10 @@ class CrashHandler:
 
     def take(self, error: BaseException, where: str = "") -> None:
         """Write the report and show it."""
+        import logging
+
         text = report_text(error, where)
-        log.critical("unhandled error %s", where, exc_info=error)
+        logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
         self._show(text, self._write(text))
 
     def loop_handler(self, _loop: Any, context: dict[str, Any]) -> None:
@@ -61,7 +61,9 @@ class CrashHandler:
         if isinstance(error, Exception):
             self.take(error, str(context.get("message", "")))
         else:
-            log.error("event loop: %s", context.get("message"))
+            import logging
+
+            logging.getLogger(__name__).error("event loop: %s", context.get("message"))
 
     def _write(self, text: str) -> str:
         if self._logs is None:
@@ -73,7 +75,9 @@ class CrashHandler:
             for each in old:
                 each.unlink()
         except OSError as error:
-            log.warning("the crash report could not be written: %s", error)
+            import logging
+
+            logging.getLogger(__name__).warning("the crash report could not be written: %s", error)
             return ""
         return str(path)
 

@@ -43,7 +43,6 @@ class MainWindow(Translated, QMainWindow):
         super().__init__()
         self.bridge = bridge
         self.setObjectName("main-window")
-        self.setWindowIcon(app_icon())
         self.setAnimated(False)
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
@@ -95,6 +94,12 @@ class MainWindow(Translated, QMainWindow):
             return
         from app.desktop.questions.presenter import QuestionPresenter
 
+        self.setWindowIcon(app_icon())
+
+        from app.desktop.chat import messages  # noqa: F401 - so that the first message is drawn at once
+        from app.desktop.chat.highlight import warm_up
+
+        warm_up()
         self.presenter = QuestionPresenter(self.bridge, self)  # type: ignore[arg-type]
         self.presenter.workflow_wanted.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)

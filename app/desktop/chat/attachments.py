@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QImageReader, QPixmap
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import FlowLayout, IconButton, Translated
 from app.i18n import _
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
 
 MAX_SIDE = 2048
 """Longest side of a picture that is sent, in pixels; larger ones are made smaller."""
@@ -22,6 +24,8 @@ _THUMBNAIL = 56
 
 def read_picture(path: Path) -> QImage | None:
     """The picture in a file, upright; None when there is none in it."""
+    from PySide6.QtGui import QImageReader
+
     reader = QImageReader(str(path))
     reader.setAutoTransform(True)
     image = reader.read()
@@ -30,6 +34,10 @@ def read_picture(path: Path) -> QImage | None:
 
 def encode(image: QImage) -> dict[str, str]:
     """Media type and base64 data, as the model gets it. JPEG unless the picture has transparency. Takes a moment: use a thread."""
+    import base64
+
+    from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+
     if max(image.width(), image.height()) > MAX_SIDE:
         image = image.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
     kind = "PNG" if image.hasAlphaChannel() or image.width() * image.height() < 256 * 256 else "JPEG"
@@ -46,6 +54,8 @@ class _Thumbnail(QFrame):
     removed = Signal()
 
     def __init__(self, image: QImage, parent: QWidget) -> None:
+        from PySide6.QtGui import QPixmap
+
         super().__init__(parent)
         self.setObjectName("attachment")
         mark(self, "card-sunken")

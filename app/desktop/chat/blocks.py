@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from PySide6.QtCore import QRectF, QSize, Qt, QUrl, Signal
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from app.desktop.chat.markdown.parser import Block
 
 _OPENABLE = {"http", "https", "mailto"}
-_IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg"}
 MAX_IMAGE_SIDE = 4096
 
 
@@ -38,28 +36,6 @@ class Fitting(Protocol):
     def fit(self, width: int) -> int:
         """Take this width and return the height needed, in logical pixels."""
         ...
-
-
-class ImageGate:
-    """Lets a picture through only from given folders; nothing remote is ever loaded."""
-
-    def __init__(self, roots: Iterable[str | Path] = ()) -> None:
-        self._roots = tuple(Path(root).resolve() for root in roots)
-
-    def __call__(self, source: str) -> str | None:
-        if "://" in source and not source.startswith("file://"):
-            return None
-        text = QUrl(source).toLocalFile() if source.startswith("file://") else source
-        if not text or Path(text).suffix.lower() not in _IMAGE_SUFFIXES:
-            return None
-        for root in self._roots:
-            try:
-                path = (root / text).resolve()
-            except (OSError, ValueError):
-                return None
-            if path.is_relative_to(root) and path.is_file():
-                return str(path)
-        return None
 
 
 class ProseBlock(QTextBrowser):

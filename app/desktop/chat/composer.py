@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup, QDragEnterEvent, QDropEvent, QFocusEvent, QImage, QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QActionGroup, QDragEnterEvent, QDropEvent, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.desktop.chat.attachments import SUFFIXES, AttachmentRow, read_picture
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated
 from app.i18n import _
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
 
 MAX_LENGTH = 100_000
 """Characters of a message (``domain.limits.MESSAGE``)."""
@@ -88,6 +92,8 @@ class MessageField(QPlainTextEdit):
 
 def pictures_of(source: QMimeData) -> list[QImage]:
     """Pictures in a paste or a drop: files that are pictures, or the picture itself."""
+    from PySide6.QtGui import QImage
+
     found: list[QImage] = []
     for url in source.urls():
         path = Path(url.toLocalFile()) if url.isLocalFile() else None
@@ -228,6 +234,8 @@ class Composer(Translated, QFrame):
 
     def pick(self) -> None:
         """Choose picture files; the dialog is not modal to the program's loop."""
+        from PySide6.QtWidgets import QFileDialog
+
         patterns = " ".join(f"*{suffix}" for suffix in SUFFIXES)
         dialog = QFileDialog(self, _("Attach pictures"), "", _("Pictures ({patterns})", patterns=patterns))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)

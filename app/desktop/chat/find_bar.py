@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, Qt
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app.desktop.chat.entries import Entry
@@ -104,8 +104,8 @@ class FindBar(Translated, QFrame):
             self.leave()
         elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self.step(-1 if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
-        elif event.matches(QKeySequence.StandardKey.FindNext):
-            self.step(1)
+        elif event.key() == Qt.Key.Key_F3:
+            self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
             super().keyPressEvent(event)
 

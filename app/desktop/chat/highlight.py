@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
 
 from app.desktop.theme import Tokens, theme
@@ -33,8 +35,29 @@ def _colour(kind: Any, tokens: Tokens) -> str | None:
     return None
 
 
+_lexers: dict[str, Any] = {}
+
+
 def lexer_for(language: str) -> Any:
-    """Pygments' lexer for a fence's language, None when there is none."""
+    """Pygments' lexer for a fence's language, None when there is none. The first time for a language it takes up to 100 ms."""
+    if language not in _lexers:
+        _lexers[language] = _load_lexer(language)
+    return _lexers[language]
+
+
+def warm_up() -> None:
+    """Load what the first reply needs, on a thread of its own, so that it does not hold up the window."""
+
+    def load() -> None:
+        from app.desktop.chat.markdown.parser import parse
+
+        parse("# warm\n\n- up\n")
+        lexer_for("python")
+
+    threading.Thread(target=load, name="warm-up", daemon=True).start()
+
+
+def _load_lexer(language: str) -> Any:
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
@@ -47,27 +70,50 @@ def lexer_for(language: str) -> Any:
 class Highlighter(QObject):
     """Colours the lines of a document once; ``start`` again after the theme changed."""
 
+    _loaded = Signal(int)
+
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
         self._document = document
         self._work: Iterator[None] | None = None
+        self._text, self._language, self._number = "", "", 0
+        self._waiting = False
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._step)
+        self._loaded.connect(self._on_loaded)
 
     @property
     def busy(self) -> bool:
-        return self._work is not None
+        return self._waiting or self._work is not None
 
     def start(self, text: str, language: str) -> None:
         """Colour ``text``, which is the document's whole content; unknown languages stay plain."""
         self._work = None
-        lexer = lexer_for(language) if language and len(text) <= MAX_CHARS else None
-        if lexer is None:
-            self._timer.stop()
+        self._timer.stop()
+        self._text, self._language = text, language
+        self._number += 1
+        self._waiting = bool(language) and len(text) <= MAX_CHARS
+        if not self._waiting:
             return
-        self._work = self._colour_lines(lexer, text)
-        self._timer.start(0)
-        self._step()
+        if language in _lexers:
+            self._on_loaded(self._number)
+        else:
+            threading.Thread(target=self._load, args=(language, self._number), name="lexer", daemon=True).start()
+
+    def _load(self, language: str, number: int) -> None:
+        """On a thread: the language's rules are compiled when they are first needed."""
+        lexer_for(language)
+        with contextlib.suppress(RuntimeError):  # the card is gone
+            self._loaded.emit(number)
+
+    def _on_loaded(self, number: int) -> None:
+        if number != self._number:
+            return
+        self._waiting = False
+        lexer = lexer_for(self._language)
+        if lexer is not None:
+            self._work = self._colour_lines(lexer, self._text)
+            self._timer.start(0)
 
     def _step(self) -> None:
         until = time.perf_counter() + SLICE_S

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.desktop.chat.blocks import ImageGate
+from app.desktop.chat.image_gate import ImageGate
 
 
 class TranscriptHost(QObject):

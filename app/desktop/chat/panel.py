@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from app.desktop.chat.attachments import encode
 from app.desktop.chat.composer import Composer
 from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.find_bar import FindBar
@@ -240,7 +238,7 @@ class ChatPanel(Translated, QWidget):
         self.bridge.start(self._send(text, images, strategy))
 
     async def _send(self, text: str, images: Any, strategy: str) -> None:
-        encoded = [await asyncio.to_thread(encode, image) for image in images]
+        encoded = await _encoded(images)
         agent, config = self.agent, self._config()
         agent_id = agent.id if agent else ""
         workflow_id = self.workflow_id
@@ -396,6 +394,15 @@ async def _send(
     await atelier.workflows.name_after(workflow_id, text)
 
 
+async def _encoded(images: Any) -> list[dict[str, str]]:
+    """Make pictures ready to send, off the UI thread."""
+    import asyncio
+
+    from app.desktop.chat.attachments import encode
+
+    return [await asyncio.to_thread(encode, image) for image in images]
+
+
 async def _cancel(atelier: Any, workflow_id: str) -> None:
     run_id = atelier.runs.active(workflow_id)
     if run_id is not None:
@@ -403,6 +410,6 @@ async def _cancel(atelier: Any, workflow_id: str) -> None:
 
 
 def _gate(workflow: Workflow) -> Any:
-    from app.desktop.chat.blocks import ImageGate
+    from app.desktop.chat.image_gate import ImageGate
 
     return ImageGate(workflow.folders)

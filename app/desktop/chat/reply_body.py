@@ -7,8 +7,9 @@ import time
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.desktop.chat.blocks import ImageGate, ProseBlock, RuleBlock, TableBlock
+from app.desktop.chat.blocks import ProseBlock, RuleBlock, TableBlock
 from app.desktop.chat.code_card import CodeCard
+from app.desktop.chat.image_gate import ImageGate
 from app.desktop.chat.markdown.parser import Block, MarkdownStream, parse
 from app.desktop.theme import theme
 
@@ -37,11 +38,12 @@ class ReplyBody(QWidget):
         self._parts: list[Part] = []
         self._counts: list[int] = []
         self._live: list[Part] = []
-        self._live_blocks: list[Block] = []
         self._stream: MarkdownStream | None = None
         self._streamed = 0
         self._text = ""
         self._needle = ""
+        self._heights: dict[Part, int] = {}
+        self._fitted_width = 0
         self._last_flush = 0.0
         self.last_cost = 0.0
         self._timer = QTimer(self)
@@ -137,21 +139,32 @@ class ReplyBody(QWidget):
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
+        """Stack the blocks; a finished one is measured once for each width."""
         y = 0
         gap = theme().px(_GAP)
+        if width != self._fitted_width:
+            self._fitted_width = width
+            self._heights.clear()
         for part in self.parts:
             if y:
                 y += gap
-            height = part.fit(width)
+            height = self._heights.get(part)
+            if height is None:
+                height = self._heights[part] = part.fit(width)
             part.setGeometry(0, y, width, height)
             y += height
         return y
 
+    def _on_part_height(self, part: Part) -> None:
+        self._heights.pop(part, None)
+        self.height_changed.emit()
+
     # -- blocks ---------------------------------------------------------------------------------------------------------------
     def _clear(self) -> None:
         for part in self.parts:
-            _drop(part)
-        self._parts, self._counts, self._live, self._live_blocks = [], [], [], []
+            self._drop(part)
+        self._parts, self._counts, self._live = [], [], []
+        self._heights.clear()
 
     def _freeze(self, blocks: list[Block]) -> None:
         """Append final blocks; a live code card that became final is kept and coloured."""
@@ -175,7 +188,7 @@ class ReplyBody(QWidget):
         card = self._take_live_code(block)
         if card is None:
             card = CodeCard(block.text, block.language, self)
-            card.height_changed.connect(self.height_changed)
+            self._watch(card)
         else:
             card.update_code(block.text, block.language)
         card.freeze()
@@ -184,7 +197,6 @@ class ReplyBody(QWidget):
     def _take_live_code(self, block: Block) -> CodeCard | None:
         for index, part in enumerate(self._live):
             if isinstance(part, CodeCard) and block.text.startswith(part.code):
-                self._live_blocks = []
                 return self._live.pop(index)  # type: ignore[return-value]
         return None
 
@@ -197,6 +209,7 @@ class ReplyBody(QWidget):
             room = _BLOCKS_A_PART - self._counts[-1]
             assert isinstance(last, ProseBlock)
             last.append_blocks(blocks[:room])
+            self._heights.pop(last, None)
             self._counts[-1] += len(blocks[:room])
             blocks = blocks[room:]
 
@@ -204,6 +217,9 @@ class ReplyBody(QWidget):
         self._parts.append(part)
         self._counts.append(0)
         self._adopt(part)
+
+    def _watch(self, card: CodeCard) -> None:
+        card.height_changed.connect(lambda: self._on_part_height(card))
 
     def _adopt(self, part: Part) -> None:
         if self._needle:
@@ -222,7 +238,7 @@ class ReplyBody(QWidget):
         for kind, group in groups:
             part = old.pop(0) if old and _kind(old[0]) == kind else None
             if isinstance(part, CodeCard) and not group[0].text.startswith(part.code):
-                _drop(part)
+                self._drop(part)
                 part = None
             if part is None:
                 part = self._new_live(kind)
@@ -230,13 +246,21 @@ class ReplyBody(QWidget):
                 part.update_code(group[0].text, group[0].language)
             elif isinstance(part, ProseBlock):
                 part.show_blocks(group)
+            self._heights.pop(part, None)
             self._live.append(part)
         for part in old:
-            _drop(part)
+            self._drop(part)
+
+    def _drop(self, part: Part) -> None:
+        self._heights.pop(part, None)
+        part.hide()
+        part.setParent(None)
+        part.deleteLater()
 
     def _new_live(self, kind: str) -> Part:
         if kind == "code":
             card = CodeCard("", "", self)
+            self._watch(card)
             card.show()
             return card
         if kind == "rule":
@@ -254,9 +278,3 @@ def _kind(part: Part) -> str:
     if isinstance(part, RuleBlock):
         return "rule"
     return "table" if isinstance(part, TableBlock) else "prose"
-
-
-def _drop(part: Part) -> None:
-    part.hide()
-    part.setParent(None)
-    part.deleteLater()

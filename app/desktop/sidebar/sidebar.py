@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QLineEdit, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.desktop.sidebar.delegate import WorkflowDelegate
 from app.desktop.sidebar.foot import SidebarFoot
@@ -236,6 +236,8 @@ class Sidebar(Translated, QWidget):
 
     def export(self, workflow_id: str) -> None:
         """Ask where to, then write JSON or Markdown by the file's ending."""
+        from PySide6.QtWidgets import QFileDialog
+
         workflow = self._find(workflow_id)
         name = "".join(c if c.isalnum() or c in " -_" else "_" for c in (workflow.name if workflow else workflow_id)).strip()
         dialog = QFileDialog(self, _("Export workflow"), f"{name or workflow_id}.json", "Atelier (*.json);;Markdown (*.md)")

@@ -10,9 +10,6 @@ from PySide6.QtSvg import QSvgRenderer
 
 from app.desktop.theme.assets import resource_dir
 
-_SIZES = (16, 20)
-_RATIOS = (1, 2)
-
 
 @cache
 def _source(name: str) -> str:
@@ -38,13 +35,11 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
 
 
 @cache
-def tinted(name: str, colour: str, disabled: str) -> QIcon:
-    """An icon in ``colour``, with a fainter form for disabled controls, sharp at one and two device pixels a logical one."""
+def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...]) -> QIcon:
+    """An icon of ``size`` logical pixels in ``colour``, sharp on screens of these ratios; Qt makes its disabled form fainter."""
     icon = QIcon()
-    for size in _SIZES:
-        for ratio in _RATIOS:
-            icon.addPixmap(pixmap(name, colour, size, ratio), QIcon.Mode.Normal)
-            icon.addPixmap(pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)
+    for ratio in ratios:
+        icon.addPixmap(pixmap(name, colour, size, ratio))
     return icon
 
 

@@ -105,10 +105,10 @@ class Theme(QObject):
         """A token as a QColor, by attribute name."""
         return QColor(getattr(self.tokens, role))
 
-    def icon(self, name: str, role: Role = "muted") -> QIcon:
-        """A bundled icon tinted with a token."""
-        colour = getattr(self.tokens, role)
-        return icons.tinted(name, colour, blend(colour, self.tokens.surface, 0.4))
+    def icon(self, name: str, role: Role = "muted", size: int = 16) -> QIcon:
+        """A bundled icon tinted with a token, drawn for ``size`` logical pixels at 100 %."""
+        ratios = tuple(sorted({screen.devicePixelRatio() for screen in QGuiApplication.screens()})) or (1.0,)
+        return icons.tinted(name, getattr(self.tokens, role), self.px(size), ratios)
 
     def pixmap(self, name: str, role: Role = "muted", size: int = 16, ratio: float = 1.0) -> QPixmap:
         """A bundled icon as a picture of ``size`` logical pixels for painting."""
@@ -170,6 +170,8 @@ def mark(widget: QWidget, variant: str) -> None:
     if widget.property("variant") == variant:
         return
     widget.setProperty("variant", variant)
+    if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+        return  # it takes the variant when it is first shown
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.desktop.theme import mark, theme
@@ -81,9 +81,9 @@ class IconButton(QToolButton):
         if tip:
             self.describe(tip)
 
-    def describe(self, tip: str, shortcut: QKeySequence | str = "") -> None:
+    def describe(self, tip: str, shortcut: str = "") -> None:
         """Tool tip and accessible name; ``shortcut`` is shown in the tip only."""
-        keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText) if shortcut else ""
+        keys = native_keys(shortcut) if shortcut else ""
         self.setToolTip(f"{tip} ({keys})" if keys else tip)
         self.setAccessibleName(tip)
 
@@ -93,7 +93,7 @@ class IconButton(QToolButton):
         self._dress()
 
     def _dress(self) -> None:
-        self.setIcon(theme().icon(self._icon, self._role))
+        self.setIcon(theme().icon(self._icon, self._role, self._size))
         side = theme().px(self._size)
         self.setIconSize(QSize(side, side))
 
@@ -125,6 +125,13 @@ class ElidedLabel(QLabel):
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
         painter.end()
+
+
+def native_keys(shortcut: str) -> str:
+    """A shortcut as the platform writes it."""
+    from PySide6.QtGui import QKeySequence
+
+    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:

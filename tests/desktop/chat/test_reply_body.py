@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.blocks import ImageGate, ProseBlock, TableBlock
+from app.desktop.chat.blocks import ProseBlock, TableBlock
 from app.desktop.chat.code_card import CodeCard
+from app.desktop.chat.image_gate import ImageGate
 from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.theme import theme
 
@@ -149,7 +150,8 @@ def test_unknown_language_stays_plain(qtbot: QtBot) -> None:
     card = CodeCard("a b", "no-such-language")
     qtbot.addWidget(card)
     card.freeze()
-    assert not card._highlighter.busy
+    qtbot.waitUntil(lambda: not card._highlighter.busy)
+    assert card._text.document().firstBlock().layout().formats() == []
 
 
 def test_find_marks_words(qtbot: QtBot) -> None:

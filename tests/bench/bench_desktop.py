@@ -1,0 +1,338 @@
+"""The window's figures: first paint, stalls while a reply streams, opening a long conversation, memory.
+
+Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its own; the parent
+only starts them and compares.
+
+* first paint: from the start of the process to the first painted window, ``python -m app`` against an empty QMainWindow; goal ratio ≤ 2.5
+* stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a conversation
+  of 5 000 messages, over the real engine on its own thread; goal p99 ≤ 25 ms, max ≤ 50 ms
+  besides, the processor time the UI thread used between two ticks, which other programs on the machine do not change
+* open: from the click to the painted end of that conversation, out of the real database; goal ≤ 150 ms
+* memory: resident memory with that conversation open, all pages loaded, against an empty window
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+TEXT = (
+    "the engine keeps every event in a journal so that a run can go on after a kill and nothing is done twice because an intent is "
+    "written before a tool runs and its result after it while the window shows what was committed and never waits for the disk"
+)
+WORDS = TEXT.split()
+RATE = 1000
+"""Tokens a second."""
+MESSAGES = 5000
+
+
+def sentence(source: random.Random) -> str:
+    return (" ".join(source.choices(WORDS, k=source.randint(6, 16))) + ". ").capitalize()
+
+
+def paragraph(source: random.Random) -> str:
+    return "".join(sentence(source) for _ in range(source.randint(2, 5)))
+
+
+def reply_text(characters: int, seed: int = 7) -> str:
+    """Markdown as models write it: headings, paragraphs, lists, code, tables."""
+    source = random.Random(seed)
+    parts: list[str] = []
+    while sum(map(len, parts)) < characters:
+        kind = source.random()
+        if kind < 0.1:
+            parts.append(f"## {sentence(source)[:40]}\n\n")
+        elif kind < 0.25:
+            parts.append("".join(f"- **{source.choice(WORDS)}** {sentence(source)}\n" for _ in range(source.randint(3, 7))) + "\n")
+        elif kind < 0.37:
+            calls = (f"compute({i}, name={source.choice(WORDS)!r})  # {source.choice(WORDS)}" for i in range(source.randint(4, 25)))
+            lines = [f"    value_{i} = {call}" for i, call in enumerate(calls)]
+            parts.append("```python\ndef work():\n" + "\n".join(lines) + "\n```\n\n")
+        elif kind < 0.42:
+            rows = "".join(f"| {source.choice(WORDS)} | {source.randint(1, 999)} |\n" for _ in range(source.randint(2, 6)))
+            parts.append("| word | count |\n|---|--:|\n" + rows + "\n")
+        else:
+            parts.append(paragraph(source) + "\n\n")
+    return "".join(parts)
+
+
+# -- children -------------------------------------------------------------------------------------------------------------------
+def report(**figures: Any) -> None:
+    """The child's last line; the parent reads it."""
+    print("FIGURES " + json.dumps(figures), flush=True)
+
+
+def resident_mb() -> float:
+    import psutil
+
+    return psutil.Process().memory_info().rss / 2**20
+
+
+def child_empty(started: float) -> None:
+    """An empty QMainWindow, dressed by nobody."""
+    from PySide6.QtCore import QEvent, QObject, QTimer
+    from PySide6.QtWidgets import QApplication, QMainWindow
+
+    qt = QApplication([])
+    window = QMainWindow()
+
+    class Watcher(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.UpdateRequest:
+                QTimer.singleShot(0, self, done)
+            return False
+
+    def done() -> None:
+        report(paint=time.time() - started, cpu=time.process_time(), rss=resident_mb())
+        os._exit(0)
+
+    watcher = Watcher()
+    window.installEventFilter(watcher)
+    window.resize(1360, 860)
+    window.show()
+    qt.exec()
+
+
+def child_atelier(started: float, folder: Path) -> None:
+    """``python -m app`` up to the first paint."""
+    import app.__main__ as program
+
+    def painted(_bridge: Any) -> None:
+        report(paint=time.time() - started, cpu=time.process_time(), rss=resident_mb())
+        os._exit(0)
+
+    import app.desktop.bridge as bridge
+
+    bridge.Bridge.start_engine = painted  # type: ignore[method-assign]
+    program.main(["--data-dir", str(folder)])
+
+
+class PacedModel:
+    """Streams one long text at a given rate, in pieces of four characters."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def stream(self, request: Any) -> AsyncIterator[Any]:
+        from app.domain.chat import ChatReply, ReplyDone, TextDelta
+
+        pieces = [self._text[i : i + 4] for i in range(0, len(self._text), 4)]
+        began = time.perf_counter()
+        for number, piece in enumerate(pieces):
+            due = began + number / RATE
+            if due > time.perf_counter():
+                await asyncio.sleep(due - time.perf_counter())
+            yield TextDelta(content=piece)
+        yield ReplyDone(reply=ChatReply(content=self._text))
+
+
+async def fill(atelier: Any, count: int) -> str:
+    """A workflow with ``count`` messages, in turns of a question and an answer."""
+    from app.domain.base import new_id
+    from app.domain.workflow import Message, MessageRole
+    from app.storage.commit import Commit
+
+    source = random.Random(3)
+    workflow = await atelier.workflows.create("Long conversation")
+    run_id = new_id()
+    for start in range(0, count, 500):
+        messages = []
+        for seq in range(start + 1, start + 501):
+            own = seq % 2 == 1
+            content = sentence(source) if own else reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
+            role = MessageRole.USER if own else MessageRole.ASSISTANT
+            messages.append(Message(workflow_id=workflow.id, run_id=run_id, seq=seq, role=role, content=content))
+        await atelier.repos.journal.commit(Commit(messages=tuple(messages)))
+    await atelier.repos.workflows.update(workflow.id, stream_seq=count)
+    return str(workflow.id)
+
+
+class Probe:
+    """Drives the window from inside and measures."""
+
+    def __init__(self, program: Any, shared: dict[str, Any], seconds: float) -> None:
+        from PySide6.QtCore import Qt, QTimer
+
+        self.program, self.shared, self.seconds = program, shared, seconds
+        self.gaps: list[float] = []
+        self.busy: list[float] = []
+        self.last = self.worked = 0.0
+        self.ticker = QTimer(program)
+        self.ticker.setTimerType(Qt.TimerType.PreciseTimer)
+        self.ticker.timeout.connect(self.tick)
+
+    def tick(self) -> None:
+        now, worked = time.perf_counter(), time.thread_time()
+        if self.last:
+            self.gaps.append((now - self.last) * 1000)
+            self.busy.append((worked - self.worked) * 1000)
+        self.last, self.worked = now, worked
+
+    def measure_gaps(self, on: bool) -> list[float]:
+        if on:
+            self.gaps, self.busy, self.last = [], [], 0.0
+            self.ticker.start(16)
+            return []
+        self.ticker.stop()
+        return self.gaps
+
+    async def run(self) -> None:
+        panel = self.program.window.chat
+        workflow_id = self.shared["workflow"]
+        opened = []
+        for _attempt in range(5):
+            self.program.window.new_workflow()
+            await asyncio.sleep(0.6)
+            opened.append(await self.open_once(panel, workflow_id))
+        await panel.pages.everything()
+        await asyncio.sleep(0.5)
+        loaded = len(panel.view.entries)
+        memory = resident_mb()
+        self.measure_gaps(True)
+        await asyncio.sleep(3)
+        idle = list(self.measure_gaps(False))
+        panel.view.scroll_to_end()
+        panel.composer.field.setPlainText("Tell me everything.")
+        panel.composer.submit()
+        self.measure_gaps(True)
+        await asyncio.sleep(self.seconds)
+        gaps = list(self.measure_gaps(False))
+        busy = list(self.busy)
+        shown = len(panel.view.entries[-1].content)
+        report(open=opened, idle=idle, gaps=gaps, busy=busy, loaded=loaded, rss=memory, shown=shown, widgets=panel.view.live_widgets())
+        os._exit(0)
+
+    async def open_once(self, panel: Any, workflow_id: str) -> float:
+        """Seconds from the click to the painted end of the conversation."""
+        from PySide6.QtCore import QEvent, QObject
+
+        painted: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+
+        class Watcher(QObject):
+            def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+                if event.type() == QEvent.Type.Paint and panel.view.live_widgets() and not painted.done():
+                    painted.set_result(time.perf_counter())
+                return False
+
+        watcher = Watcher()
+        began = time.perf_counter()
+        panel.open_workflow(workflow_id)
+        panel.view.viewport().installEventFilter(watcher)
+        return await painted - began
+
+
+def child_stream(folder: Path, seconds: float) -> None:
+    """The real program with a paced model."""
+    from app.desktop import app as desktop
+
+    shared: dict[str, Any] = {}
+    model = PacedModel(reply_text(round(seconds * RATE * 4 * 1.1)))
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        from app.engine.atelier import Atelier
+
+        async with Atelier.open(data_dir, model_factory=lambda _agent: model) as atelier:
+            await atelier.settings.update(first_start_done=True)
+            shared["workflow"] = await fill(atelier, MESSAGES)
+            yield atelier
+
+    original = desktop.Program._on_opened
+
+    async def then_measure(program: desktop.Program) -> None:
+        await original(program)
+        await asyncio.sleep(1)
+        await Probe(program, shared, seconds).run()
+
+    desktop.Program._on_opened = then_measure  # type: ignore[method-assign]
+    desktop.main(folder, [], opener=opener)
+
+
+# -- parent ---------------------------------------------------------------------------------------------------------------------
+def measure(kind: str, folder: Path, seconds: float = 0) -> dict[str, Any]:
+    """Run a child and read its figures."""
+    command = [sys.executable, "-m", "tests.bench.bench_desktop", "--child", kind, "--folder", str(folder), "--seconds", str(seconds)]
+    command += ["--started", repr(time.time())]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FIGURES ")]
+    if not lines:
+        raise SystemExit(f"{kind} gave no figures:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    figures: dict[str, Any] = json.loads(lines[-1].removeprefix("FIGURES "))
+    return figures
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer starts, a shorter stream")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=20, help=argparse.SUPPRESS)
+    parser.add_argument("--started", type=float, default=0, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    if arguments.child == "empty":
+        child_empty(arguments.started)
+    elif arguments.child == "atelier":
+        child_atelier(arguments.started, arguments.folder)
+    elif arguments.child == "stream":
+        child_stream(arguments.folder, arguments.seconds)
+    else:
+        compare(arguments.quick, arguments.json)
+
+
+def compare(quick: bool, target: Path | None) -> None:
+    """Run everything and print the table."""
+    starts = 4 if quick else 9
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = [(measure("empty", Path(folder)), measure("atelier", Path(folder) / "start")) for _ in range(starts)]
+        stream = measure("stream", Path(folder) / "stream", 8 if quick else 20)
+    empty = statistics.median(pair[0]["paint"] for pair in pairs[1:])
+    ours = statistics.median(pair[1]["paint"] for pair in pairs[1:])
+    empty_rss = statistics.median(pair[0]["rss"] for pair in pairs[1:])
+    cpu = [statistics.median(pair[which]["cpu"] for pair in pairs[1:]) for which in (0, 1)]
+    gaps = stream["gaps"]
+    rows = [
+        ("first paint, empty window", empty * 1000, "ms", None),
+        ("first paint, Atelier", ours * 1000, "ms", None),
+        ("ratio", ours / empty, "", 2.5),
+        ("ratio of processor time", cpu[1] / cpu[0], "", None),
+        (f"open, {stream['loaded']} messages, median", statistics.median(stream["open"]) * 1000, "ms", 150),
+        ("frame gap idle, p50", percentile(stream["idle"], 0.5), "ms", None),
+        ("frame gap idle, max", max(stream["idle"]), "ms", None),
+        ("frame gap streaming, p50", percentile(gaps, 0.5), "ms", None),
+        ("frame gap streaming, p99", percentile(gaps, 0.99), "ms", 25),
+        ("frame gap streaming, max", max(gaps), "ms", 50),
+        ("UI thread's own work a frame, p99", percentile(stream["busy"], 0.99), "ms", None),
+        ("UI thread's own work a frame, max", max(stream["busy"]), "ms", None),
+        ("memory, empty window", empty_rss, "MB", None),
+        ("memory, conversation open", stream["rss"], "MB", None),
+    ]
+    for name, value, unit, goal in rows:
+        print(f"{name:<36} {value:>9.1f} {unit:<3} {f'goal {goal}' if goal is not None else ''}")
+    print(f"shown {stream['shown']} characters, {stream['widgets']} live widgets")
+    if target is not None:
+        named = [{"name": name, "value": round(value, 3), "unit": unit, "goal": goal} for name, value, unit, goal in rows]
+        target.write_text(json.dumps({"bench": "desktop", "rows": named, "shown": stream["shown"]}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
