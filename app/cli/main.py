@@ -129,11 +129,8 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
 
     if arguments.accept_loss:
         await accept_loss(root)
-    async with Atelier.open(root) as atelier:
+    async with Atelier.open(root, language=arguments.lang) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
-        if arguments.lang:
-            # Opening switched to the language of the settings; this call was asked to speak another one.
-            set_language(arguments.lang)
         async with serving(atelier):
             return await perform(atelier, arguments, terminal)
 

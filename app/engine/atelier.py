@@ -104,6 +104,7 @@ class Atelier:
         vault: KeyVault | None = None,
         fsync: bool | None = None,
         fault: FaultPoint | None = None,
+        language: str | None = None,
     ) -> AsyncIterator[Atelier]:
         """Open a data folder, and close everything at the end.
 
@@ -112,13 +113,15 @@ class Atelier:
             model_factory: brings its own model for every agent (tests, programs that embed Atelier); None uses the providers.
             embedder: replaces the one the settings name.
             fsync: overrides the setting of that name.
+            language: overrides the setting of that name.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
         """
         atelier = cls(clock or SystemClock())
-        await atelier._open(data_dir, model_factory, embedder, vault, fsync, fault)
+        await atelier._open_store(data_dir, vault, fsync)
         try:
+            await atelier._start(model_factory, embedder, fault, language)
             yield atelier
         finally:
             await atelier._close()
@@ -220,6 +223,13 @@ class Atelier:
         stored = await self.agents.by_name(agent)
         return stored.config, stored.id
 
+    async def go_on(self) -> None:
+        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo."""
+        await self.runs.resume_all()
+        if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
+            self.memories.start_reembed()
+        await self.workflows.purge_expired()
+
     async def use_embedder(self, settings: Settings) -> None:
         """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
         from app.engine.embedding import create_embedder
@@ -231,39 +241,33 @@ class Atelier:
 
     # -- opening and closing -------------------------------------------------------------------------------------------------------
 
-    async def _open(
-        self,
-        data_dir: Path | None,
-        model_factory: ModelFactory | None,
-        embedder: Embedder | None,
-        vault: KeyVault | None,
-        fsync: bool | None,
-        fault: FaultPoint | None,
-    ) -> None:
-        from app.llm.secrets import KeyVault
+    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None) -> None:
+        from app import logs
+        from app.llm.secrets import KeyVault, redact
         from app.storage.datadir import DataDir, default_data_dir
         from app.storage.repositories import Repositories
         from app.storage.store import Store
         from app.tools.registry import create_default_tool_registry
 
+        self._redacting = logs.add_redactor(redact)
         self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
         self.registry = create_default_tool_registry()
         self.store = await Store.open(
             self.datadir.database, fsync=True if fsync is None else fsync, clock=self.clock, backups=self.datadir.backups
         )
-        try:
-            self.repos = Repositories(self.store, self.datadir)
-            settings = await self.repos.settings.load()
-            set_language(settings.language)
-            self._make_services(fault)
-            await self._make_memory(settings, embedder)
-            self._make_runs(settings, model_factory, fault)
-            await self.runs.index()
-            await self.agents.ensure_builtin()
-        except BaseException:
-            await self.store.close()
-            raise
+        self.repos = Repositories(self.store, self.datadir)
+
+    async def _start(
+        self, model_factory: ModelFactory | None, embedder: Embedder | None, fault: FaultPoint | None, language: str | None
+    ) -> None:
+        settings = await self.repos.settings.load()
+        set_language(language or settings.language)
+        self._make_services(fault)
+        await self._make_memory(settings, embedder)
+        self._make_runs(settings, model_factory, fault)
+        await self.runs.index()
+        await self.agents.ensure_builtin()
 
     def _make_services(self, fault: FaultPoint | None) -> None:
         from app.engine.journal import Journal, no_fault
@@ -315,6 +319,7 @@ class Atelier:
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
+        from app.engine.direct_call import answer_direct_calls
         from app.engine.gateway import FactoryGateway
         from app.engine.models import ProviderGateway
         from app.engine.question_gate import WorkflowQuestionGate
@@ -346,6 +351,7 @@ class Atelier:
         )
         if fault is not None:
             self.environment.fault = fault
+        answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
         self.runs.on_started = lambda workflow, content: self.workflows.name_after(workflow.id, content)
 
@@ -366,11 +372,16 @@ class Atelier:
         return Who(agent.config, agent.id)
 
     async def _close(self) -> None:
-        await self.runs.close()
+        for name in ("runs", "memories", "models"):
+            part = getattr(self, name, None)
+            if part is not None:
+                await (part.close() if name == "runs" else part.aclose())
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await self.providers.aclose()
+        if getattr(self, "providers", None) is not None:
+            await self.providers.aclose()
         if self.embedder is not None:
             await self.embedder.aclose()
         await self.store.close()
+        self._redacting()

@@ -178,9 +178,9 @@ class Tool(ABC):
 
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
-        from app.tools.schema import parameters_of
+        from app.tools.schema import parameters_of, variants_of
 
-        return ToolSpec(name=self.name, description=self.description, parameters=parameters_of(self))
+        return ToolSpec(name=self.name, description=self.description, parameters=parameters_of(self), variants=variants_of(self))
 
     def operation_effect(self, arguments: dict[str, Any]) -> Effect:
         """The effect of this very call; tools with reading and writing operations refine it."""

@@ -65,6 +65,11 @@ def parameters_of(tool: Tool) -> dict[str, Any]:
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
+def variants_of(tool: Tool) -> tuple[dict[str, Any], ...]:
+    """One schema for each operation, for grammars: they hold a model to the fields the operation needs, which the flat form cannot say."""
+    return tuple(_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations_of(tool.input))
+
+
 def property_names(input_type: Any) -> set[str]:
     """Every parameter name any operation takes."""
     operations = operations_of(input_type)

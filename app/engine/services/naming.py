@@ -13,7 +13,8 @@ UNTITLED = N_("New workflow")
 NAME_LENGTH = 60
 """Characters of an automatic name; a wider one is cut by every list that shows it."""
 
-_MARKUP = re.compile(r"^(?:[#>*\-+`\s]|\d+[.)]\s)+|[*_`]{1,3}")
+_MARKUP = re.compile(r"^(?:[#>*\-+`\s]|\d+[.)]\s)+|(?<!\w)[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}(?!\w)")
+"""List and heading marks at the start, and emphasis around words; the star of ``12*7`` stays."""
 _SPACE = re.compile(r"\s+")
 
 
