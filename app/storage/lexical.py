@@ -116,7 +116,9 @@ class _Segment:
         """Documents that have a stem, and how often."""
         import numpy as np
 
-        start, end = np.searchsorted(self._keys, [key, key + 1])
+        # A key of the keys' own type: for any other, numpy converts all keys first (0.7 ms a stem at 50 000 memories).
+        wanted = np.array(key, dtype=self._keys.dtype)
+        start, end = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
         return self._owners[start:end], self._counts[start:end]
 
     def allowed(self, wanted: MemoryFilter, now: float) -> np.ndarray:

@@ -23,12 +23,11 @@ TIE_BREAK = 0.01
 RECENCY_DAYS = 30.0
 """Recency falls from 1 to 0 in a straight line over this many days."""
 FULL_MATCH = 0.15
-"""Relevance that ``threshold`` 1 asks for: nine of ten right answers of the bench reach it, one in a hundred wrong ones."""
+"""Relevance that threshold 1 asks for: nine of ten right answers of the bench reach it, one in a hundred wrong ones."""
 FULL_MATCH_TEXT = 0.1
 """The same for words alone."""
-MARGIN = 3
-"""Candidates read for each wanted hit, because languages, importance and recency are only known once a memory was read."""
-MINIMUM_READ = 30
+READ_AHEAD = 5
+"""Memories read beyond those that are wanted, because languages, importance and recency are only known once one was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,31 @@ def relevance(lexical: float, cosine: float | None) -> float:
     return lexical if cosine is None else LEXICAL_WEIGHT * lexical + (1.0 - LEXICAL_WEIGHT) * cosine
 
 
-def promising(pool: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """The candidates worth reading: the best by the most that each can become."""
+def at_most(candidate: Candidate) -> float:
+    """The highest relevance it can have, whatever its language turns out to be."""
+    return relevance(max(candidate.lexical, CROSS_LANGUAGE * (candidate.cosine or 0.0)), candidate.cosine)
 
-    def at_most(candidate: Candidate) -> float:
-        return relevance(max(candidate.lexical, CROSS_LANGUAGE * (candidate.cosine or 0.0)), candidate.cosine)
 
-    return sorted(pool, key=at_most, reverse=True)[: max(MINIMUM_READ, MARGIN * limit)]
+def least_relevance(threshold: float, *, hybrid: bool) -> float:
+    """The relevance that ``threshold`` asks for, 0 to 1: how close to a full match a memory must come.
+
+    A fused relevance of 1 would need the same sentence in the same words, so the scale ends where clear matches begin: 0 keeps whatever
+    matches at all, the default 0.7 what is about the same thing, 1 clear matches alone.
+    """
+    return threshold * (FULL_MATCH if hybrid else FULL_MATCH_TEXT)
+
+
+def promising(pool: Sequence[Candidate], least: float) -> list[Candidate]:
+    """The candidates that may be relevant enough, by the most that each can become."""
+    able = [candidate for candidate in pool if (most := at_most(candidate)) > 0.0 and most >= least]
+    return sorted(able, key=at_most, reverse=True)
+
+
+def settled(hits: Sequence[MemoryHit], waiting: Candidate, limit: int) -> bool:
+    """Whether ``limit`` hits are sure of their places, however good the best of those not yet read turns out to be."""
+    if len(hits) < limit:
+        return False
+    return sorted((each.score for each in hits), reverse=True)[limit - 1] >= at_most(waiting) + 2 * TIE_BREAK
 
 
 def hit(memory: Memory, candidate: Candidate, query_language: str, now: datetime) -> MemoryHit:
@@ -86,13 +103,7 @@ def hit(memory: Memory, candidate: Candidate, query_language: str, now: datetime
     )
 
 
-def chosen(hits: Sequence[MemoryHit], *, threshold: float, hybrid: bool, limit: int) -> list[MemoryHit]:
-    """The hits to return, best first.
-
-    ``threshold`` says how close to a full match a memory must come: it stays when ``relevance ≥ threshold · FULL_MATCH``. A fused
-    relevance of 1 would need the same sentence in the same words, so the scale ends where clear matches begin: 0 keeps whatever matches
-    at all, the default 0.7 what is about the same thing, 1 clear matches alone.
-    """
-    least = threshold * (FULL_MATCH if hybrid else FULL_MATCH_TEXT)
+def chosen(hits: Sequence[MemoryHit], *, least: float, limit: int) -> list[MemoryHit]:
+    """The hits to return, best first; see ``least_relevance``."""
     kept = [each for each in hits if each.relevance > 0.0 and each.relevance >= least]
     return sorted(kept, key=lambda each: (-each.score, each.memory.id))[:limit]

@@ -152,7 +152,7 @@ class MemorySearch:
         Args:
             filters: whose memories of which type with which tags; every memory there is when left out.
             limit: 1 to ``limits.MEMORY_LIST_MAX``.
-            threshold: 0 to 1, how close to a full match a memory must come; see ``ranking.chosen``.
+            threshold: 0 to 1, how close to a full match a memory must come; see ``ranking.least_relevance``.
 
         Raises:
             UsageError: a limit or threshold out of range.
@@ -166,10 +166,10 @@ class MemorySearch:
             )
         wanted = filters if filters is not None else self.ANY
         near, words = await asyncio.gather(self._near(query, wanted), self._words(query, wanted))
-        hits = await self._read(ranking.candidates(words, near.nearest, near.cosine), query, wanted, limit)
-        return Found(
-            ranking.chosen(hits, threshold=threshold, hybrid=near.compared, limit=limit), "hybrid" if near.compared else "text", near.note
-        )
+        least = ranking.least_relevance(threshold, hybrid=near.compared)
+        pool = ranking.promising(ranking.candidates(words, near.nearest, near.cosine), least)
+        hits = await self._read(pool, query, wanted, limit)
+        return Found(ranking.chosen(hits, least=least, limit=limit), "hybrid" if near.compared else "text", near.note)
 
     async def reembed(self, progress: Progress | None = None) -> int:
         """Give every memory a vector of the embedder in use, then delete those of others. Returns how many were embedded.
@@ -252,20 +252,22 @@ class MemorySearch:
         return [(memory_id, score / result.best) for memory_id, score in result.hits] if result.best > 0 else []
 
     async def _read(self, pool: list[ranking.Candidate], query: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:
-        """The most promising candidates with their memories. What was deleted behind our back is forgotten, and others take its place."""
+        """Hits of the candidates, best first as far as is known, until the wanted ones are sure of their places.
+
+        What was deleted behind our back is forgotten, and others take its place.
+        """
         now = self._clock.now()
         spoken = language(query)
-        while pool:
-            best = ranking.promising(pool, limit)
-            memories = {memory.id: memory for memory in await self._memories.get_many([each.id for each in best])}
-            gone = {each.id for each in best} - set(memories)
-            if not gone:
-                live = [memory for memory in memories.values() if memory.expires_at is None or memory.expires_at > now]
-                by_id = {each.id: each for each in best}
-                return [ranking.hit(memory, by_id[memory.id], spoken, now) for memory in live if accepts(wanted, memory)]
-            await self.remove(gone)
-            pool = [each for each in pool if each.id not in gone]
-        return []
+        hits: list[MemoryHit] = []
+        start = 0
+        while start < len(pool) and not ranking.settled(hits, pool[start], limit):
+            batch = {each.id: each for each in pool[start : start + limit + ranking.READ_AHEAD]}
+            start += len(batch)
+            memories = await self._memories.get_many(list(batch))
+            await self.remove(batch.keys() - {memory.id for memory in memories})
+            live = [memory for memory in memories if memory.expires_at is None or memory.expires_at > now]
+            hits += [ranking.hit(memory, batch[memory.id], spoken, now) for memory in live if accepts(wanted, memory)]
+        return hits
 
     async def _vector_of(self, memory: Memory) -> np.ndarray | None:
         if self._embedder is None:

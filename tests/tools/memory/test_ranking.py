@@ -54,7 +54,7 @@ def test_equals_are_ordered_by_importance_then_by_recency() -> None:
     plain = ranking.hit(memory("a", 0.2, 40), Candidate("a", 0.5, None), "", NOW)
     important = ranking.hit(memory("b", 0.9, 40), Candidate("b", 0.5, None), "", NOW)
     recent = ranking.hit(memory("c", 0.2, 1), Candidate("c", 0.5, None), "", NOW)
-    order = ranking.chosen([plain, important, recent], threshold=0, hybrid=True, limit=3)
+    order = ranking.chosen([plain, important, recent], least=0, limit=3)
     assert [each.memory.id for each in order] == ["c", "b", "a"]
 
 
@@ -67,7 +67,7 @@ def test_the_threshold_runs_from_any_match_to_clear_matches() -> None:
     hits = [ranking.hit(memory(str(value)), Candidate(str(value), value, None), "", NOW) for value in (0.0, 0.01, 0.08, 0.2)]
 
     def kept(threshold: float, hybrid: bool = True) -> int:
-        return len(ranking.chosen(hits, threshold=threshold, hybrid=hybrid, limit=10))
+        return len(ranking.chosen(hits, least=ranking.least_relevance(threshold, hybrid=hybrid), limit=10))
 
     assert kept(0.0) == 3
     assert kept(0.7) == 1
@@ -75,8 +75,14 @@ def test_the_threshold_runs_from_any_match_to_clear_matches() -> None:
     assert kept(1.0) == 1
 
 
-def test_what_may_become_best_is_read() -> None:
-    pool = [Candidate(f"w{number}", 0.3, None) for number in range(100)] + [Candidate("far", 0.0, 0.9)]
-    assert ranking.promising(pool, 10)[0].id == "far"
-    assert len(ranking.promising(pool, 10)) == 30
-    assert len(ranking.promising(pool, 20)) == 60
+def test_what_may_become_best_is_read_first_and_what_cannot_be_relevant_is_not() -> None:
+    pool = [Candidate("words", 0.3, None), Candidate("far", 0.0, 0.9), Candidate("weak", 0.05, None), Candidate("none", 0.0, 0.0)]
+    assert [each.id for each in ranking.promising(pool, 0.1)] == ["far", "words"]
+    assert [each.id for each in ranking.promising(pool, 0.0)] == ["far", "words", "weak"]
+
+
+def test_reading_stops_when_no_other_can_overtake() -> None:
+    hits = [ranking.hit(memory(str(value), 0, 99), Candidate(str(value), value, None), "", NOW) for value in (0.9, 0.5, 0.2)]
+    assert ranking.settled(hits, Candidate("next", 0.45, None), 2)
+    assert not ranking.settled(hits, Candidate("next", 0.49, None), 2)
+    assert not ranking.settled(hits, Candidate("next", 0.0, None), 4)
