@@ -27,7 +27,7 @@ def estimate_request(request: ChatRequest) -> int:
     for message in request.messages:
         total += MESSAGE_TOKENS + estimate(message.content) + IMAGE_TOKENS * len(message.images)
         total += sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in message.tool_calls)
-    tools = [tool.model_dump() for tool in request.tools]
+    tools = [tool.model_dump(include={"name", "description", "parameters"}) for tool in request.tools]
     return total + (estimate(json.dumps(tools, ensure_ascii=False)) if tools else 0)
 
 

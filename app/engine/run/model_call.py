@@ -72,6 +72,12 @@ def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
     return [name for name in dict.fromkeys(names) if env.registry.has(name)]
 
 
+def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
+    """Estimated tokens of the definitions as a server sees them."""
+    sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
+    return estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
+
+
 class ModelCall:
     """Performs one ``CallModel`` step.
 
@@ -120,7 +126,7 @@ class ModelCall:
         tools = offered_tools(self._env, state) if with_tools else ()
         listed = self._env.registry.format_tool_list_for_context(enabled_names(self._env, state))
         system = prompt.system_prompt(state, listed)
-        tool_tokens = estimate(json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False)) if tools else 0
+        tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
         tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
         while True:
