@@ -98,7 +98,7 @@ class Desk:
         self.failures: list[BaseException] = []
         self.bridge.failed.connect(self.failures.append)
         self.window.show()
-        self.program._after_first_paint(self.bridge.start_engine)
+        self.bridge.start_engine()
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Atelier]:

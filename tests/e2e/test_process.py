@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QListView
 
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import rendered
@@ -95,6 +96,7 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
     assert second.said.count("ack tool_end") == 1
     assert second.end() == 0
     desk = open_desk()
+    desk.click_row(desk.find("workflow-list", QListView), "Build the shelf")
     desk.last_reply(ANSWER)
     desk.until_shown("user-message", "Build the shelf")
     for name in TASKS:
