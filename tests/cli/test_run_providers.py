@@ -1,0 +1,64 @@
+"""``atelier run`` against each kind of server, as separate processes: the same command, the same events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.provider import ProviderKind
+from tests.support.servers.base import Call, Reply
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.openai import FakeOpenAI
+
+CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
+PROMPT = "What is 12*7? Use the calculator."
+SERVERS: dict[ProviderKind, type[Any]] = {
+    ProviderKind.OPENAI: FakeOpenAI,
+    ProviderKind.MISTRAL: FakeMistral,
+    ProviderKind.OLLAMA: FakeOllama,
+}
+
+
+async def atelier(data: Path, *argv: str) -> tuple[int, str]:
+    """Run the program; returns its exit status and standard output."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "app", "--data-dir", str(data), *argv,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "SERVER_KEY": "k" * 24}, cwd=Path(__file__).resolve().parents[2],
+    )  # fmt: skip
+    out, err = await process.communicate()
+    assert "k" * 24 not in out.decode() + err.decode()
+    return process.returncode or 0, out.decode()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_run_over_a_server(kind: ProviderKind, tmp_path: Path) -> None:
+    async with SERVERS[kind]() as server:
+        server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
+        options = ["--kind", kind.value, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
+        assert (await atelier(tmp_path, "providers", "add", "server", *options))[0] == 0
+        run = ["run", PROMPT, "--provider", "server", "--model", "test-model", "--tools", "CalculatorTool", "--tool-dialect", "native"]
+        status, out = await atelier(tmp_path, *run, "--json")
+    events = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    (end,) = [event for event in events if event["chunk_type"] == "tool_end"]
+    assert end["result"]["result"] == 84
+    assert [event["content"] for event in events if event["chunk_type"] == "message"][-1] == "It is 84."
+    assert events[-1]["chunk_type"] == "workflow_complete"
+
+
+@pytest.mark.model
+async def test_run_with_the_built_in_model(tmp_path: Path) -> None:
+    status, out = await atelier(tmp_path, "run", PROMPT, "--json")
+    events = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    (end,) = [event for event in events if event["chunk_type"] == "tool_end"]
+    assert end["result"]["result"] == 84
+    assert "84" in [event["content"] for event in events if event["chunk_type"] == "message"][-1]
