@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -228,7 +229,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
             archive.extractall(folder)
             return {**manifest, "size": path.stat().st_size}
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
     except FileNotFoundError as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error

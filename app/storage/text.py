@@ -13,7 +13,7 @@ SEARCH_WORDS = 2_000
 """Most distinct words of one row that the global search looks at; a longer text is cut there."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
-_LIGATURES = str.maketrans({"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
+_LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
 
 
 def _listed(text: str) -> frozenset[str]:

@@ -51,10 +51,10 @@ class SearchHit(NamedTuple):
 
 
 _SEARCHES = {
-    "message": "workflow, seq, content AS text",
-    "report": "workflow, 0 AS seq, name AS text",
-    "memory": "workflow, 0 AS seq, content AS text",
-    "tool_execution": "workflow, 0 AS seq, search AS text",
+    "message": "workflow, seq, content AS text, -time::micros(created_at) AS place",
+    "report": "workflow, 0 AS seq, name AS text, -time::micros(updated_at) AS place",
+    "memory": "workflow, 0 AS seq, content AS text, recency AS place",
+    "tool_execution": "workflow, 0 AS seq, search AS text, recency AS place",
 }
 
 
@@ -136,9 +136,10 @@ class WorkflowRepository(Repository[Workflow]):
         return {"workflow": 1, **counts}
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Where all words of a text occur: messages, reports, memories, tool input and output, best first within each kind.
+        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first within each kind.
 
-        Words match by their stem; stop words are left out. Workflows in the bin are left out.
+        Words match by their stem; stop words are left out. Workflows in the bin are left out. Not ranked by score: the engine's score
+        alone takes 50 ms at 100 000 messages, and who looks for something said wants the latest place.
         """
         wanted = " ".join(content_words(text))
         if not wanted:
@@ -146,8 +147,7 @@ class WorkflowRepository(Repository[Workflow]):
         hits: builtins.list[tuple[str, dict[str, Any]]] = []
         for kind, columns in _SEARCHES.items():
             rows = await self._store.query(
-                f"SELECT id, {columns}, search::score(1) AS score FROM {kind} WHERE search @1,AND@ $wanted "  # noqa: S608
-                "ORDER BY score DESC LIMIT $limit",
+                f"SELECT id, {columns} FROM {kind} WHERE search @1,AND@ $wanted ORDER BY place LIMIT $limit",  # noqa: S608
                 wanted=wanted,
                 limit=page_size(limit),
             )

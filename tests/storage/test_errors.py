@@ -1,0 +1,52 @@
+"""The engine's words become errors that say what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import NotFoundError, StorageError
+from app.storage import errors
+
+
+@pytest.mark.parametrize(
+    ("text", "opening", "code"),
+    [
+        ("LOCK is already locked by another process", True, "locked"),
+        ("IO error: No space left on device (os error 28)", False, "disk_full"),
+        ("Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)", False, "disk_full"),
+        ("IO error: Permission denied (os error 13)", True, "read_only"),
+        ("IO error: Read-only file system (os error 30)", False, "read_only"),
+        ("There was a problem with the key-value store: SSTable error: checksum mismatch", False, "damaged"),
+        ("Failed to create datastore: something never seen", True, "damaged"),
+        ("Found field 'x', but no such field exists for table 'y'", False, "query"),
+        ("Couldn't coerce value for field `manifest`", False, "query"),
+    ],
+)
+def test_codes(tmp_path: Path, text: str, opening: bool, code: str) -> None:
+    error = errors.from_text(text, tmp_path, opening=opening)
+    assert isinstance(error, StorageError)
+    assert error.code == code
+    assert str(error), "every placeholder has a value"
+    if code != "query":
+        assert str(tmp_path) in str(error)
+
+
+def test_every_sentence_is_different_and_says_what_to_do() -> None:
+    names = ("LOCKED", "NEWER_SCHEMA", "MISSING_MANIFEST", "DAMAGED", "LOST_WRITES", "DISK_FULL", "READ_ONLY")
+    sentences = [getattr(errors, name) for name in names]
+    assert len(set(sentences)) == len(sentences)
+    for sentence in sentences:
+        assert any(advice in sentence for advice in ("--data-dir", "backup restore", "Free some space", "Update Atelier"))
+
+
+def test_a_thrown_guard_becomes_not_found() -> None:
+    error = errors.from_text("An error occurred: atelier:not_found:tool call:run:with:colons", None)
+    assert isinstance(error, NotFoundError)
+    assert error.params == {"what": "tool call", "id": "run:with:colons"}
+
+
+def test_errors_are_translated_whole() -> None:
+    error = errors.from_text("LOCK is already locked", "/data", opening=True)
+    assert error.localized(lambda template, **params: f"fr {template[:7]} {params['path']}") == "fr Another /data"

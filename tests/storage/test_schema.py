@@ -1,0 +1,122 @@
+"""Migrations: in order, repeatable, after a verified backup, never backwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.domain.errors import StorageError
+from app.domain.workflow import Workflow
+from app.storage import backup, schema, tables
+from app.storage.engine import Engine
+from app.storage.migrations.m0001_first_tables import INDEXES, TABLES
+from app.storage.repositories.base import upsert
+from app.storage.rows import record
+from app.storage.store import Statement, Store
+from tests.support.clock import ManualClock
+
+
+@pytest.fixture
+def second_migration(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A second version for the time of a test: it gives every workflow a colour. Returns the versions it was applied from."""
+    applied: list[int] = []
+    schema.migrations()
+    monkeypatch.setattr(schema, "_registry", dict(schema._registry))
+
+    @schema.migration(2, "colours")
+    async def colours(db: schema.Migrator) -> None:
+        applied.append(1)
+        await db.run("DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' RETURN NONE;")
+
+    return applied
+
+
+async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What version 1 left: one workflow."""
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "_registry", {1: schema._registry[1]})
+        async with await Store.open(directory) as store:
+            assert store.version == 1
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name="old")))
+
+
+async def test_a_new_database_has_every_table_and_the_newest_version(store: Store) -> None:
+    assert await store.tables() == sorted(TABLES)
+    assert store.version == schema.latest()
+    rows = await store.query("SELECT version, name FROM schema_version WHERE version != NONE")
+    assert [row["version"] for row in rows] == list(range(1, schema.latest() + 1))
+
+
+async def test_every_index_is_there_and_every_table_is_schemafull(store: Store) -> None:
+    definitions = (await store.query_all("INFO FOR DB"))[0]["tables"]
+    assert all("SCHEMAFULL" in definition for definition in definitions.values())
+    for table, indexes in INDEXES.items():
+        found = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["indexes"]
+        assert set(indexes) <= set(found)
+
+
+async def test_an_older_database_is_backed_up_then_migrated(
+    tmp_path: Path, clock: ManualClock, second_migration: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, backups = tmp_path / "database", tmp_path / "kept"
+    await older_database(directory, monkeypatch)
+    async with await Store.open(directory, clock=clock, backups=backups) as store:
+        assert store.version == 2
+        assert await store.query("SELECT name, colour FROM workflow") == [{"name": "old", "colour": "grey"}]
+        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, 2]
+    assert second_migration == [1]
+    (copy,) = backups.iterdir()
+    info = await backup.verify(copy)
+    assert info.schema == 1
+    assert info.counts["workflow"] == 1
+    async with await Store.open(directory, backups=backups):
+        assert len(list(backups.iterdir())) == 1, "an up to date database needs no backup"
+
+
+async def test_nothing_is_migrated_when_the_backup_fails(
+    tmp_path: Path, second_migration: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await older_database(tmp_path / "database", monkeypatch)
+
+    async def fail(path: Path) -> None:
+        raise StorageError("the copy is wrong", code="damaged")
+
+    monkeypatch.setattr(backup, "verify", fail)
+    with pytest.raises(StorageError):
+        await Store.open(tmp_path / "database")
+    assert second_migration == []
+    engine = await Engine.open(tmp_path / "database")
+    assert await schema.current(engine) == 1
+    await engine.close()
+
+
+async def test_a_migration_that_was_cut_off_runs_again(tmp_path: Path, clock: ManualClock) -> None:
+    engine = await Engine.open(tmp_path / "database")
+    await schema.migrations()[0].apply(schema.Migrator(engine))
+    await engine.close()
+    async with await Store.open(tmp_path / "database", clock=clock) as store:
+        assert store.version == schema.latest()
+
+
+async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "database"
+    async with await Store.open(directory) as store:
+        newer = {"row": record("schema_version", "99"), "version": 99}
+        await store.write(Statement("UPSERT $row SET version = $version, name = 'future' RETURN NONE", newer))
+    for _ in range(2):
+        with pytest.raises(StorageError) as caught:
+            await Store.open(directory)
+        assert caught.value.code == "newer_schema"
+        assert "99" in str(caught.value)
+        assert "Update Atelier" in str(caught.value)
+
+
+def test_versions_are_unique_and_without_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.migrations()
+    monkeypatch.setattr(schema, "_registry", dict(schema._registry))
+    with pytest.raises(ValueError, match="version 1"):
+        schema.migration(1, "again")(schema._registry[1].apply)
+    schema.migration(7, "too far")(schema._registry[1].apply)
+    with pytest.raises(ValueError, match="gaps"):
+        schema.migrations()
