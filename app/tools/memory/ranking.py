@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.memory import Memory, MemoryHit
-from app.tools.memory.language import language
 
 POOL = 200
 """Candidates taken from each of the two searches."""
@@ -26,8 +25,8 @@ FULL_MATCH = 0.15
 """Relevance that threshold 1 asks for: nine of ten right answers of the bench reach it, one in a hundred wrong ones."""
 FULL_MATCH_TEXT = 0.1
 """The same for words alone."""
-READ_AHEAD = 5
-"""Memories read beyond those that are wanted, because languages, importance and recency are only known once one was read."""
+READ_AHEAD = 10
+"""Memories read beyond those that are wanted, because importance, recency and often the language are only known once one was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,15 @@ def relevance(lexical: float, cosine: float | None) -> float:
     return lexical if cosine is None else LEXICAL_WEIGHT * lexical + (1.0 - LEXICAL_WEIGHT) * cosine
 
 
-def at_most(candidate: Candidate) -> float:
-    """The highest relevance it can have, whatever its language turns out to be."""
-    return relevance(max(candidate.lexical, CROSS_LANGUAGE * (candidate.cosine or 0.0)), candidate.cosine)
+def lifted(candidate: Candidate, query_language: str, spoken: str | None) -> float:
+    """The word score, raised where query and memory are in different languages. ``spoken`` None stands for a language not known yet."""
+    other = bool(query_language) and spoken != "" and spoken != query_language
+    return max(candidate.lexical, CROSS_LANGUAGE * candidate.cosine) if other and candidate.cosine is not None else candidate.lexical
+
+
+def at_most(candidate: Candidate, query_language: str, spoken: str | None) -> float:
+    """The highest relevance it can have; exact when its language is known."""
+    return relevance(lifted(candidate, query_language, spoken), candidate.cosine)
 
 
 def least_relevance(threshold: float, *, hybrid: bool) -> float:
@@ -68,33 +73,21 @@ def least_relevance(threshold: float, *, hybrid: bool) -> float:
     return threshold * (FULL_MATCH if hybrid else FULL_MATCH_TEXT)
 
 
-def promising(pool: Sequence[Candidate], least: float) -> list[Candidate]:
+def promising(pool: Sequence[Candidate], least: float, bound: Callable[[Candidate], float]) -> list[Candidate]:
     """The candidates that may be relevant enough, by the most that each can become."""
-    able = [candidate for candidate in pool if (most := at_most(candidate)) > 0.0 and most >= least]
-    return sorted(able, key=at_most, reverse=True)
+    able = [(candidate, most) for candidate in pool if (most := bound(candidate)) > 0.0 and most >= least]
+    return [candidate for candidate, _ in sorted(able, key=lambda each: each[1], reverse=True)]
 
 
-def settled(hits: Sequence[MemoryHit], waiting: Candidate, limit: int) -> bool:
-    """Whether ``limit`` hits are sure of their places, however good the best of those not yet read turns out to be."""
-    if len(hits) < limit:
-        return False
-    return sorted((each.score for each in hits), reverse=True)[limit - 1] >= at_most(waiting) + 2 * TIE_BREAK
-
-
-def hit(memory: Memory, candidate: Candidate, query_language: str, now: datetime) -> MemoryHit:
-    """A memory with every part of its score."""
-    lexical = candidate.lexical
-    if candidate.cosine is not None and query_language:
-        spoken = language(memory.content)
-        if spoken and spoken != query_language:
-            lexical = max(lexical, CROSS_LANGUAGE * candidate.cosine)
+def hit(memory: Memory, candidate: Candidate, query_language: str, spoken: str, now: datetime) -> MemoryHit:
+    """A memory, in the language it is written in, with every part of its score."""
+    lexical = lifted(candidate, query_language, spoken)
     relevant = relevance(lexical, candidate.cosine)
     age_days = max(0.0, (now - memory.created_at).total_seconds() / 86_400.0)
     recency = max(0.0, 1.0 - age_days / RECENCY_DAYS)
-    score = relevant + TIE_BREAK * memory.importance + TIE_BREAK * recency
     return MemoryHit(
         memory=memory,
-        score=score,
+        score=relevant + TIE_BREAK * memory.importance + TIE_BREAK * recency,
         relevance=relevant,
         lexical=lexical,
         cosine=candidate.cosine,

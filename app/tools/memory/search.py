@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -81,6 +81,7 @@ class MemorySearch:
         self._loading: VectorIndex | None = None
         self._load_lock = asyncio.Lock()
         self._touched: set[str] = set()
+        self._languages: dict[str, str] = {}
         self._reembed_lock = asyncio.Lock()
         self._reembedding: tuple[int, int] | None = None
 
@@ -122,6 +123,7 @@ class MemorySearch:
         else:
             stored = await self._memories.save(memory.model_copy(update={"embedder": embedder.id}), vector)
         self._touched.add(stored.id)
+        self._languages[stored.id] = language(stored.content)
         for vectors in self._all_vectors():
             if vector is not None and stored.embedder == vectors.embedder:
                 vectors.put(stored, vector)
@@ -133,6 +135,8 @@ class MemorySearch:
         """Forget memories that were deleted from the database."""
         gone = list(memory_ids)
         self._touched.update(gone)
+        for memory_id in gone:
+            self._languages.pop(memory_id, None)
         for vectors in self._all_vectors():
             vectors.remove(gone)
 
@@ -167,8 +171,13 @@ class MemorySearch:
         wanted = filters if filters is not None else self.ANY
         near, words = await asyncio.gather(self._near(query, wanted), self._words(query, wanted))
         least = ranking.least_relevance(threshold, hybrid=near.compared)
-        pool = ranking.promising(ranking.candidates(words, near.nearest, near.cosine), least)
-        hits = await self._read(pool, query, wanted, limit)
+        spoken = language(query)
+        pool = ranking.promising(
+            ranking.candidates(words, near.nearest, near.cosine),
+            least,
+            lambda candidate: ranking.at_most(candidate, spoken, self._languages.get(candidate.id)),
+        )
+        hits = await self._read(pool, spoken, wanted, limit)
         return Found(ranking.chosen(hits, least=least, limit=limit), "hybrid" if near.compared else "text", near.note)
 
     async def reembed(self, progress: Progress | None = None) -> int:
@@ -251,22 +260,23 @@ class MemorySearch:
         result = await self._memories.lexical(query, ranking.POOL, wanted)
         return [(memory_id, score / result.best) for memory_id, score in result.hits] if result.best > 0 else []
 
-    async def _read(self, pool: list[ranking.Candidate], query: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:
-        """Hits of the candidates, best first as far as is known, until the wanted ones are sure of their places.
+    async def _read(self, pool: Sequence[ranking.Candidate], spoken: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:
+        """Hits of the most promising candidates, some more than are wanted.
 
         What was deleted behind our back is forgotten, and others take its place.
         """
         now = self._clock.now()
-        spoken = language(query)
         hits: list[MemoryHit] = []
         start = 0
-        while start < len(pool) and not ranking.settled(hits, pool[start], limit):
-            batch = {each.id: each for each in pool[start : start + limit + ranking.READ_AHEAD]}
+        while start < len(pool) and (missing := limit + ranking.READ_AHEAD - len(hits)) > 0:
+            batch = {each.id: each for each in pool[start : start + missing]}
             start += len(batch)
             memories = await self._memories.get_many(list(batch))
             await self.remove(batch.keys() - {memory.id for memory in memories})
-            live = [memory for memory in memories if memory.expires_at is None or memory.expires_at > now]
-            hits += [ranking.hit(memory, batch[memory.id], spoken, now) for memory in live if accepts(wanted, memory)]
+            for memory in memories:
+                tongue = self._languages[memory.id] = language(memory.content)
+                if accepts(wanted, memory) and (memory.expires_at is None or memory.expires_at > now):
+                    hits.append(ranking.hit(memory, batch[memory.id], spoken, tongue, now))
         return hits
 
     async def _vector_of(self, memory: Memory) -> np.ndarray | None:

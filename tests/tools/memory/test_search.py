@@ -14,7 +14,6 @@ from app.domain.memory import Memory, MemoryScope, MemoryType
 from app.domain.workflow import Workflow
 from app.storage.lexical import MemoryFilter
 from app.storage.repositories import Repositories
-from app.tools.memory import ranking
 from app.tools.memory import search as search_module
 from app.tools.memory.search import MemorySearch
 from tests.support.clock import ManualClock
@@ -264,15 +263,3 @@ async def test_warming_loads_before_the_first_search(search: MemorySearch, clock
     await add(search, clock, "the cat sleeps")
     await search.warm()
     assert len((await search.search("cat")).hits) == 1
-
-
-async def test_reading_in_batches_gives_what_reading_everything_gives(
-    search: MemorySearch, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(60):
-        words = " ".join(["cat"] * (number % 7) + ["the car is"] * (number % 3) + ["le chat est"] * (number % 5) + [f"thing{number}"])
-        await add(search, clock, words, importance=(number % 10) / 10)
-        await clock.advance(36_000)
-    found = await search.search("the cat is red", threshold=0, limit=8)
-    monkeypatch.setattr(ranking, "READ_AHEAD", 10_000)
-    assert found.hits == (await search.search("the cat is red", threshold=0, limit=8)).hits
