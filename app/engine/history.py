@@ -135,12 +135,20 @@ def memory_scope(events: list[RunEvent]) -> dict[str, str | None]:
     return scope
 
 
-async def replay(repos: Repositories, workflow_id: str) -> AsyncIterator[StreamEvent]:
-    """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change."""
+async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
+    for event in await run_events(repos, run_id):
+        yield event
+
+
+async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
+    """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
+
+    With ``run_id`` only that run's; the workflow's totals in it then count from its start.
+    """
     await repos.workflows.get(workflow_id)
     states: dict[str, RunState] = {}
     totals = Totals()
-    async for event in workflow_events(repos, workflow_id):
+    async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
         if not event.run_id:
             assert isinstance(event.body, TaskChanged)
             projection = project_task(event.body)

@@ -388,9 +388,9 @@ class RunManager:
         live = self._live.get(run_id)
         return live.handle if live else None
 
-    def replay(self, workflow_id: str) -> AsyncIterator[StreamEvent]:
+    def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
         """See ``history.replay``."""
-        return history.replay(self._env.repos, workflow_id)
+        return history.replay(self._env.repos, workflow_id, run_id)
 
     async def fork(self, workflow_id: str, at: int) -> Workflow:
         """See ``history.fork``."""

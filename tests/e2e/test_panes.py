@@ -50,3 +50,7 @@ def test_the_activity_pane_lists_the_calls(open_desk: OpenDesk) -> None:
     desk.last_reply("Done.")
     desk.wait_done()
     desk.until_row("activity-list", "CalculatorTool")
+    desk.close()
+    desk = open_desk()
+    desk.until_row("activity-list", "CalculatorTool")
+    assert desk.all("toast") == []

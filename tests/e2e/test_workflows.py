@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit
 
 from tests.e2e.asking import calculate
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rows
+from tests.e2e.harness import Desk, rendered, rows
 
 
 def converse(desk: Desk, *turns: tuple[str, str]) -> None:
@@ -98,6 +98,10 @@ def test_text_is_found_in_the_workflow(open_desk: OpenDesk) -> None:
     desk.action("find")
     field = desk.find("find-field", QLineEdit)
     desk.type(field, "ferry")
-    desk.until(lambda: desk.window.chat.find._hits, "it is found")
+    bar = field.parentWidget()
+    desk.until(lambda: "1 / 1" in rendered(bar), "it is found once")
+    field.clear()
+    desk.type(field, "bicycle")
+    desk.until(lambda: "Nothing found" in rendered(bar), "something else is not")
     desk.press(field, Qt.Key.Key_Escape)
     desk.gone("find-field")

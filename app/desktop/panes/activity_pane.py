@@ -124,7 +124,7 @@ class ActivityPane(Pane):
             workflow = await atelier.workflows.get(workflow_id)
             if not workflow.head_run_id:
                 return []
-            return [event async for event in atelier.runs.replay(workflow.head_run_id)]
+            return [event async for event in atelier.runs.replay(workflow_id, workflow.head_run_id)]
 
         past: list[StreamEvent] = await self.bridge.call(replay)
         if workflow_id == self.workflow_id:

@@ -27,7 +27,7 @@ class Runs:
         self.events = events
         self.asked: list[tuple[str, str]] = []
 
-    async def replay(self, _run_id: str) -> AsyncIterator[StreamEvent]:
+    async def replay(self, _workflow_id: str, _run_id: str) -> AsyncIterator[StreamEvent]:
         for each in self.events:
             yield each
 
