@@ -77,12 +77,12 @@ fuzz: setup
 
 e2e: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install
-	xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e $(ARGS)
+	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e $(ARGS)
 
 screenshots: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install
 	@mkdir -p $(OUT)/screenshots
-	ATELIER_SCREENSHOTS=$(OUT)/screenshots xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e -m screen $(ARGS)
+	ATELIER_SCREENSHOTS=$(OUT)/screenshots QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e -m screen $(ARGS)
 
 dist: setup
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
