@@ -56,7 +56,9 @@ def placeholders(text: str) -> set[str]:
     return {name for _text, name, _format, _conversion in string.Formatter().parse(text) if name is not None}
 
 
-def texts(value: str | tuple[str, ...] | list[str]) -> list[str]:
+def texts(value: str | tuple[str, ...] | list[str] | None) -> list[str]:
+    if value is None:  # a message with plural forms that was just added
+        return [""]
     return [value] if isinstance(value, str) else list(value)
 
 
