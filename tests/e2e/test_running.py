@@ -74,6 +74,33 @@ def test_a_limit_stops_the_run_until_it_is_raised(open_desk: OpenDesk) -> None:
     assert statuses(desk) == [RunStatus.COMPLETED]
 
 
+def test_a_limit_still_waits_after_a_restart(open_desk: OpenDesk) -> None:
+    desk = open_desk([[calculate("c1", "1+1")], [calculate("c2", "2+2")]])
+    desk.engine(lambda a: limit_calls(a, 1))
+    desk.send("Calculate")
+    desk.until_shown("notice-card", "Limit of tool calls reached")
+    desk.wait_done()
+    desk.close()
+    desk = open_desk(["Both are done."])
+    desk.until_shown("notice-card", "1 of 1")
+    desk.click("notice-raise")
+    desk.last_reply("Both are done.")
+    desk.wait_done()
+    assert statuses(desk) == [RunStatus.COMPLETED]
+    assert [card for card in desk.all("tool-card") if "✓" in rendered(card)] == desk.all("tool-card")
+
+
+def test_finishing_at_a_limit_gives_a_last_answer(open_desk: OpenDesk) -> None:
+    desk = open_desk([[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Only the first is done."])
+    desk.engine(lambda a: limit_calls(a, 1))
+    desk.send("Calculate")
+    desk.click("notice-finish")
+    desk.last_reply("Only the first is done.")
+    desk.wait_done()
+    assert desk.model is not None
+    assert desk.model.requests[-1].tools == ()
+
+
 def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
     failure = ProviderError("The server is on fire.", code="unavailable", recoverable=True)
     desk = open_desk([[report("r1", "once", "Written once.")], failure, "Back again."])

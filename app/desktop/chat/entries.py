@@ -227,7 +227,7 @@ class Transcript:
             if entry.live and entry.run_id == event.run_id:
                 entry.live = False
                 changes.append(("update", entry))
-        if event.data.get("status") not in {"limited", "waiting"}:
+        if event.data.get("status") != "waiting":
             self.live_run = ""
         return changes
 
