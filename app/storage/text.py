@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-SEARCH_WORDS = 2_000
+SEARCH_WORDS = 1_000
 """Most distinct words of one row that the global search looks at; a longer text is cut there."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")

@@ -269,19 +269,26 @@ class MemoryRepository(Repository[Memory]):
         async with self._loading:
             if self._index is None:
                 self._removed_meanwhile = set()
-                index = self._index = LexicalIndex()
-                entries: builtins.list[Entry] = []
-                after = ""
-                while rows := await self._store.query(
-                    "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
-                    after=self.table.record(after),
-                    limit=LOAD_PAGE,
-                ):
-                    entries += [_entry_of_row(row) for row in rows]
-                    after = rows[-1]["id"].id
-                index.load(entry for entry in entries if entry.id not in self._removed_meanwhile)
-                return index
+                self._index = LexicalIndex()  # saves go into it while the older rows are read
+                try:
+                    entries = await self._entries()
+                except BaseException:
+                    self._index = None
+                    raise
+                self._index.load(entry for entry in entries if entry.id not in self._removed_meanwhile)
             return self._index
+
+    async def _entries(self) -> builtins.list[Entry]:
+        entries: builtins.list[Entry] = []
+        after = ""
+        while rows := await self._store.query(
+            "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
+            after=self.table.record(after),
+            limit=LOAD_PAGE,
+        ):
+            entries += [_entry_of_row(row) for row in rows]
+            after = rows[-1]["id"].id
+        return entries
 
     def _forget(self, memory_ids: Sequence[str]) -> None:
         self._removed_meanwhile.update(memory_ids)

@@ -1,0 +1,241 @@
+"""Memories: scopes, vectors, words."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.domain.errors import NotFoundError
+from app.domain.memory import Memory, MemoryScope, MemoryType
+from app.domain.workflow import Workflow
+from app.storage.datadir import DataDir
+from app.storage.lexical import MemoryFilter
+from app.storage.repositories import Repositories
+from app.storage.store import Store
+from tests.support.clock import ManualClock
+
+
+def fact(content: str, workflow: Workflow | None = None, **fields: object) -> Memory:
+    return Memory.model_validate(
+        {"type": MemoryType.KNOWLEDGE, "content": content, "workflow_id": workflow.id if workflow else None, **fields}
+    )
+
+
+async def found(repos: Repositories, query: str, **wanted: object) -> list[str]:
+    result = await repos.memories.full_text(query, 20, MemoryFilter(**{"scope": None, **wanted}))  # type: ignore[arg-type]
+    return [(await repos.memories.get(each)).content for each, _ in result]
+
+
+async def test_scopes_types_and_tags(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    await repos.memories.save(fact("general", tags=("a", "b")))
+    await repos.memories.save(fact("mine", workflow, type=MemoryType.DECISION))
+    await repos.memories.save(fact("theirs", other, tags=("a",)))
+
+    async def listed(**wanted: object) -> set[str]:
+        return {each.content for each in await repos.memories.list(**wanted)}  # type: ignore[arg-type]
+
+    assert await listed() == {"general"}
+    assert await listed(workflow_id=workflow.id) == {"general", "mine"}
+    assert await listed(workflow_id=workflow.id, scope=MemoryScope.WORKFLOW) == {"mine"}
+    assert await listed(workflow_id=workflow.id, scope=MemoryScope.GENERAL) == {"general"}
+    assert await listed(scope=None) == {"general", "mine", "theirs"}
+    assert await listed(scope=None, type=MemoryType.DECISION) == {"mine"}
+    assert await listed(scope=None, tags=("a",)) == {"general", "theirs"}
+    assert await listed(scope=None, tags=("a", "b")) == {"general"}
+    for wanted in (
+        MemoryFilter(),
+        MemoryFilter(workflow.id),
+        MemoryFilter(workflow.id, MemoryScope.WORKFLOW),
+        MemoryFilter(scope=None, tags=("a",)),
+    ):
+        ids = {each.id for each in await repos.memories.list(workflow_id=wanted.workflow_id, scope=wanted.scope, tags=wanted.tags)}
+        assert await repos.memories.matching(wanted) == ids, "the list and the search see the same"
+
+
+async def test_latest_changed_first_in_pages_and_compact(repos: Repositories, clock: ManualClock) -> None:
+    for number in range(5):
+        await repos.memories.save(fact(f"{number} " + "x" * 400, updated_at=clock.now() + timedelta(seconds=number)))
+    assert [each.content[0] for each in await repos.memories.list(limit=2, offset=1)] == ["3", "2"]
+    (compact,) = await repos.memories.list(limit=1, mode="compact")
+    assert len(compact.content) == 200
+    assert compact.content.endswith("…")
+
+
+async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositories, clock: ManualClock) -> None:
+    await repos.memories.save(fact("short lived", expires_at=clock.now() + timedelta(days=7)))
+    await repos.memories.save(fact("long lived"))
+    assert len(await repos.memories.list()) == 2
+    await clock.advance(7 * 86_400)
+    assert [each.content for each in await repos.memories.list()] == ["long lived"]
+    assert await found(repos, "lived") == ["long lived"]
+    assert (await repos.memories.describe())["total"] == 1
+    assert await repos.memories.count() == 2
+    assert await repos.memories.delete_expired() == 1
+    assert await repos.memories.count() == 1
+
+
+async def test_words_match_in_both_languages(repos: Repositories) -> None:
+    await repos.memories.save(fact("Les enfants mangeaient des pommes à la cantine"))
+    await repos.memories.save(fact("The server is restarting after updates"))
+    assert await found(repos, "manger une pomme") == ["Les enfants mangeaient des pommes à la cantine"]
+    assert await found(repos, "CANTINE") == ["Les enfants mangeaient des pommes à la cantine"]
+    assert await found(repos, "restarted servers") == ["The server is restarting after updates"]
+    assert await found(repos, "the of à la") == [], "stop words find nothing by themselves"
+
+
+async def test_scores_come_with_the_best_reachable_one(repos: Repositories) -> None:
+    await repos.memories.save(fact("budget"))
+    await repos.memories.save(fact("budget of the long meeting about many other things in the spring"))
+    await repos.memories.save(fact("nothing"))
+    result = await repos.memories.lexical("budget meeting")
+    assert len(result.hits) == 2
+    assert all(0 < score < result.best for _, score in result.hits)
+    assert (await repos.memories.lexical("zebra")).hits == []
+
+
+async def test_the_index_follows_every_change(repos: Repositories, workflow: Workflow) -> None:
+    await repos.memories.warm()
+    kept = await repos.memories.save(fact("apples", workflow))
+    gone = await repos.memories.save(fact("apples and pears"))
+    assert len(await found(repos, "apples")) == 2
+    await repos.memories.save(kept.model_copy(update={"content": "oranges"}))
+    assert await found(repos, "apples") == ["apples and pears"]
+    await repos.memories.delete(gone.id)
+    assert await found(repos, "pears") == []
+    assert await found(repos, "orange") == ["oranges"]
+    await repos.workflows.purge(workflow.id)
+    assert await repos.memories.matching(MemoryFilter(scope=None)) == set()
+
+
+async def test_a_fresh_process_finds_what_an_older_one_saved(tmp_path: Path) -> None:
+    datadir = DataDir(tmp_path / "data").ensure()
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        await asyncio.gather(*(repos.memories.save(fact(f"number {number} w{number}")) for number in range(30)))
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        assert await found(repos, "w17") == ["number 17 w17"]
+        assert len(await repos.memories.full_text("number", 100)) == 30
+
+
+async def test_saves_during_the_first_load_are_seen(repos: Repositories) -> None:
+    old = [await repos.memories.save(fact(f"old {number}")) for number in range(5)]
+    _, _, deleted = await asyncio.gather(repos.memories.warm(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id))
+    assert deleted is None
+    assert await found(repos, "arrival") == ["new arrival"]
+    assert len(await found(repos, "old")) == 4
+
+
+async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories) -> None:
+    memory = await repos.memories.save(fact("apples"))
+    assert await found(repos, "apples") == ["apples"]
+    await Repositories(repos.store, repos.datadir).memories.delete(memory.id)
+    repos.memories.reload()
+    assert await repos.memories.full_text("apples") == []
+
+
+# Vectors
+
+
+async def test_vectors_come_back_exactly_page_by_page(repos: Repositories) -> None:
+    random = np.random.default_rng(1)
+    expected = {}
+    for number in range(12):
+        vector = random.standard_normal(8).astype(np.float32)
+        expected[(await repos.memories.save(fact(f"m{number}", embedder="e"), vector)).id] = vector
+    await repos.memories.save(fact("none"))
+    read: dict[str, np.ndarray] = {}
+    after = ""
+    while True:
+        ids, matrix = await repos.memories.vectors("e", after=after, limit=5)
+        if not ids:
+            break
+        assert matrix.dtype == np.float32
+        assert matrix.shape == (len(ids), 8)
+        read.update(zip(ids, matrix, strict=True))
+        after = ids[-1]
+    assert read.keys() == expected.keys()
+    assert all(np.array_equal(read[each], expected[each]) for each in expected)
+
+
+async def test_a_changed_content_loses_its_vectors_an_unchanged_one_keeps_them(repos: Repositories) -> None:
+    memory = await repos.memories.save(fact("one", embedder="e"), np.ones(2))
+    tagged = await repos.memories.save(memory.model_copy(update={"tags": ("t",)}))
+    assert tagged.embedder == "e"
+    assert (await repos.memories.vectors("e"))[0] == [memory.id]
+    rewritten = await repos.memories.save(tagged.model_copy(update={"content": "two", "embedder": "e"}), np.zeros(2))
+    assert (await repos.memories.vectors("e"))[1].tolist() == [[0.0, 0.0]]
+    bare = await repos.memories.save(rewritten.model_copy(update={"content": "three"}))
+    assert bare.embedder == ""
+    assert (await repos.memories.vectors("e"))[0] == []
+    with pytest.raises(ValueError, match="embedder"):
+        await repos.memories.save(fact("x"), np.ones(2))
+
+
+async def test_another_embedder_takes_over_step_by_step(repos: Repositories) -> None:
+    memories = [await repos.memories.save(fact(f"m{number}", embedder="old"), np.full(2, number)) for number in range(5)]
+    todo = await repos.memories.without_vector("new", 3)
+    assert len(todo) == 3
+    for memory in todo:
+        await repos.memories.set_vector(memory.id, "new", np.ones(4))
+    assert len((await repos.memories.vectors("old"))[0]) == 5, "searches go on with the old vectors meanwhile"
+    rest = await repos.memories.without_vector("new")
+    assert {each.id for each in [*todo, *rest]} == {each.id for each in memories}
+    for memory in rest:
+        await repos.memories.set_vector(memory.id, "new", np.ones(4))
+    await repos.memories.drop_vectors("new")
+    assert (await repos.memories.vectors("old"))[0] == []
+    assert (await repos.memories.vectors("new"))[1].shape == (5, 4)
+    assert await repos.memories.without_vector("new") == []
+    with pytest.raises(NotFoundError):
+        await repos.memories.set_vector("missing", "new", np.ones(4))
+
+
+async def test_deleting_takes_the_vectors_along(repos: Repositories, workflow: Workflow) -> None:
+    one = await repos.memories.save(fact("one", embedder="e"), np.ones(2))
+    await repos.memories.save(fact("two", workflow, type=MemoryType.DECISION, embedder="e"), np.ones(2))
+    await repos.memories.save(fact("three", workflow))
+    await repos.memories.delete(one.id)
+    assert await repos.memories.clear(MemoryType.DECISION, workflow.id) == 1
+    counts = await repos.store.counts()
+    assert (counts["memory"], counts["memory_vector"]) == (1, 0)
+    assert await repos.memories.clear(MemoryType.KNOWLEDGE, None) == 0
+    with pytest.raises(NotFoundError):
+        await repos.memories.delete(one.id)
+
+
+# What else is known of them
+
+
+async def test_runs_that_found_a_memory_newest_last_fifty_at_most(repos: Repositories) -> None:
+    memory = await repos.memories.save(fact("one"))
+    for number in range(60):
+        await repos.memories.mark_retrieved([memory.id, "missing"], f"r{number}")
+    await repos.memories.mark_retrieved([memory.id], "r30")
+    await repos.memories.mark_retrieved([], "never")
+    seen = (await repos.memories.get(memory.id)).retrieved_by
+    assert seen == (*(f"r{number}" for number in range(10, 60) if number != 30), "r30")
+    assert await repos.memories.count() == 1
+
+
+async def test_describe_counts(repos: Repositories, workflow: Workflow) -> None:
+    await repos.memories.save(fact("a", tags=("x", "y")))
+    await repos.memories.save(fact("b", workflow, type=MemoryType.DECISION, tags=("x",)))
+    assert await repos.memories.describe(workflow.id) == {
+        "total": 2,
+        "workflow": 1,
+        "general": 1,
+        "by_type": {"user_pref": 0, "context": 0, "knowledge": 1, "decision": 1},
+        "tags": {"x": 2, "y": 1},
+    }
+    assert (await repos.memories.describe())["total"] == 1
+
+
+async def test_get_many_keeps_the_order_and_skips_what_is_gone(repos: Repositories) -> None:
+    one, two = await repos.memories.save(fact("one")), await repos.memories.save(fact("two"))
+    assert await repos.memories.get_many([two.id, "missing", one.id]) == [two, one]

@@ -1,0 +1,108 @@
+"""The journal: all or nothing, in order, once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.domain.base import utc_now
+from app.domain.chat import Usage
+from app.domain.errors import NotFoundError, StorageError
+from app.domain.events import RunEvent, TaskChanged, UserMessage
+from app.domain.task import Task
+from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from app.storage.commit import Commit
+from app.storage.repositories import Repositories
+
+
+def event(workflow: Workflow, seq: int, *, run: str = "run", stream: int = 0) -> RunEvent:
+    return RunEvent(workflow_id=workflow.id, run_id=run, seq=seq, stream_from=stream, body=UserMessage(content=f"event {seq}"))
+
+
+async def test_a_commit_writes_everything(repos: Repositories, workflow: Workflow) -> None:
+    run = Run(workflow_id=workflow.id, usage=Usage(cost=0.1))
+    task = Task(workflow_id=workflow.id, name="t")
+    message = Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content="hello")
+    await repos.journal.save_partial(run.id, workflow.id, "m", "half a", "thinking")
+    await repos.journal.commit(
+        Commit(
+            events=(event(workflow, 1, run=run.id),),
+            run=run,
+            workflow={"stream_seq": 7, "usage": Usage(tokens_input=5)},
+            messages=(message,),
+            tasks=(task,),
+            clear_partial=run.id,
+        )
+    )
+    stored = await repos.workflows.get(workflow.id)
+    assert (stored.stream_seq, stored.usage.tokens_input, stored.name) == (7, 5, workflow.name)
+    assert await repos.runs.get(run.id) == run
+    assert await repos.messages.page(workflow.id) == [message]
+    assert await repos.tasks.list(workflow.id) == [task]
+    assert await repos.journal.partial(run.id) is None
+
+
+async def test_a_failing_part_undoes_the_whole(repos: Repositories, workflow: Workflow) -> None:
+    await repos.journal.commit(Commit(events=(event(workflow, 1),)))
+    task = Task(workflow_id=workflow.id, name="t")
+    with pytest.raises(StorageError):
+        await repos.journal.commit(Commit(events=(event(workflow, 2), event(workflow, 1)), tasks=(task,), workflow={"stream_seq": 9}))
+    assert [each.seq for each in await repos.journal.events("run")] == [1]
+    assert await repos.tasks.list(workflow.id) == []
+    assert (await repos.workflows.get(workflow.id)).stream_seq == 0
+
+
+async def test_events_come_in_order_page_by_page(repos: Repositories, workflow: Workflow) -> None:
+    written = tuple(event(workflow, seq) for seq in range(1, 26))
+    await repos.journal.commit(Commit(events=written[10:]))
+    await repos.journal.commit(Commit(events=written[:10]))
+    await repos.journal.commit(Commit(events=(event(workflow, 1, run="other"),)))
+    read: list[RunEvent] = []
+    while page := await repos.journal.events("run", after=read[-1].seq if read else 0, limit=7):
+        read += page
+    assert tuple(read) == written
+
+
+async def test_events_of_a_workflow_follow_the_stream(repos: Repositories, workflow: Workflow) -> None:
+    own = RunEvent(workflow_id=workflow.id, stream_from=4, body=TaskChanged(action="create", task=Task(workflow_id=workflow.id, name="t")))
+    second = own.model_copy(update={"id": "second", "stream_from": 6})
+    await repos.journal.commit(Commit(events=(event(workflow, 1, stream=1), event(workflow, 2), event(workflow, 3, stream=5), own, second)))
+    assert [each.stream_from for each in await repos.journal.workflow_events(workflow.id)] == [1, 4, 5, 6]
+    assert [each.stream_from for each in await repos.journal.workflow_events(workflow.id, 4)] == [5, 6]
+    assert (await repos.journal.workflow_events(workflow.id, 3, 1)) == [own]
+
+
+async def test_a_partial_reply_is_replaced(repos: Repositories, workflow: Workflow) -> None:
+    await repos.journal.save_partial("run", workflow.id, "m", "a", "")
+    await repos.journal.save_partial("run", workflow.id, "m", "a b", "r")
+    partial = await repos.journal.partial("run")
+    assert partial is not None
+    assert (partial["content"], partial["reasoning"], partial["message_id"], partial["workflow_id"]) == ("a b", "r", "m", workflow.id)
+
+
+async def test_runs_oldest_first_and_those_alive(repos: Repositories, workflow: Workflow) -> None:
+    now = utc_now()
+    runs = [
+        Run(workflow_id=workflow.id, status=status, created_at=now + timedelta(seconds=number))
+        for number, status in enumerate([RunStatus.COMPLETED, RunStatus.AWAITING_USER, RunStatus.PROCESSING, RunStatus.ABANDONED])
+    ]
+    for run in reversed(runs):
+        await repos.runs.save(run)
+    assert await repos.runs.list(workflow.id) == runs
+    assert await repos.runs.alive() == runs[1:3]
+
+
+async def test_tasks_are_deleted_with_their_event(repos: Repositories, workflow: Workflow) -> None:
+    task = Task(workflow_id=workflow.id, name="t")
+    await repos.journal.commit(Commit(tasks=(task,)))
+    await repos.journal.commit(Commit(events=(event(workflow, 1),), deleted_tasks=(task.id,)))
+    assert await repos.tasks.list(workflow.id) == []
+
+
+async def test_an_empty_commit_does_nothing_and_one_without_a_workflow_is_a_mistake(repos: Repositories) -> None:
+    await repos.journal.commit(Commit())
+    with pytest.raises(ValueError, match="needs an event"):
+        await repos.journal.commit(Commit(workflow={"stream_seq": 1}))
+    with pytest.raises(NotFoundError):
+        await repos.runs.get("missing")

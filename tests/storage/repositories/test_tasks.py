@@ -1,0 +1,34 @@
+"""Tasks belong to their workflow."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.errors import NotFoundError
+from app.domain.task import Task, TaskStatus
+from app.domain.workflow import Workflow
+from app.storage.repositories import Repositories
+
+
+async def test_order_filter_and_limit(repos: Repositories, workflow: Workflow) -> None:
+    tasks = [Task(workflow_id=workflow.id, name=f"t{number}", position=float(number)) for number in range(4)]
+    tasks[2] = tasks[2].model_copy(update={"status": TaskStatus.COMPLETED, "duration_ms": 5})
+    for task in reversed(tasks):
+        await repos.tasks.save(task)
+    assert await repos.tasks.list(workflow.id) == tasks
+    assert await repos.tasks.list(workflow.id, TaskStatus.COMPLETED) == [tasks[2]]
+    assert await repos.tasks.list(workflow.id, limit=2) == tasks[:2]
+
+
+async def test_another_workflows_task_is_not_found(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    task = Task(workflow_id=workflow.id, name="t")
+    await repos.tasks.save(task)
+    assert await repos.tasks.get(workflow.id, task.id) == task
+    for attempt in (repos.tasks.get, repos.tasks.delete):
+        with pytest.raises(NotFoundError):
+            await attempt(other.id, task.id)
+        with pytest.raises(NotFoundError):
+            await attempt(workflow.id, "missing")
+    await repos.tasks.delete(workflow.id, task.id)
+    assert await repos.tasks.list(workflow.id) == []

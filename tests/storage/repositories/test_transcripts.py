@@ -1,0 +1,88 @@
+"""Messages and tool calls as a transcript reads them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.domain.base import utc_now
+from app.domain.errors import NotFoundError
+from app.domain.workflow import Message, MessageRole, ToolExecution, Workflow
+from app.storage.commit import Commit
+from app.storage.repositories import Repositories
+
+
+@pytest.fixture
+async def messages(repos: Repositories, workflow: Workflow) -> list[Message]:
+    """Ten, numbered from 1, by turns of the runs a and b."""
+    written = [
+        Message(workflow_id=workflow.id, run_id="ab"[seq % 2], seq=seq, role=MessageRole.USER, content=f"message {seq}")
+        for seq in range(1, 11)
+    ]
+    await repos.journal.commit(Commit(messages=tuple(written)))
+    other = await repos.workflows.create(Workflow(name="other"))
+    await repos.journal.commit(Commit(messages=(written[0].model_copy(update={"id": "x", "workflow_id": other.id, "seq": 99}),)))
+    return written
+
+
+async def test_the_newest_page_oldest_first(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+    assert await repos.messages.page(workflow.id, limit=4) == messages[6:]
+    assert await repos.messages.page(workflow.id, before=7, limit=4) == messages[2:6]
+    assert await repos.messages.page(workflow.id, before=3, limit=4) == messages[:2]
+    assert await repos.messages.page(workflow.id, before=1) == []
+    assert await repos.messages.page(workflow.id) == messages
+
+
+async def test_a_branch_leaves_other_runs_out(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+    assert [each.seq for each in await repos.messages.page(workflow.id, run_ids=["a"], limit=3)] == [6, 8, 10]
+    assert await repos.messages.page(workflow.id, run_ids=["a", "b"]) == messages
+    assert await repos.messages.page(workflow.id, run_ids=[]) == []
+
+
+async def test_the_page_reads_its_index_forwards(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+    """Backwards the engine walks everything written since its last flush: 170 ms against 3 ms."""
+    sql = "SELECT id, back FROM message WHERE workflow = $workflow AND back > -9 ORDER BY back LIMIT 5 EXPLAIN"
+    plan = str(await repos.store.query(sql, workflow=repos.workflows.table.record(workflow.id)))
+    assert "'index': 'newest'" in plan
+    assert "'direction': 'Forward'" in plan
+
+
+async def test_get_and_pin(repos: Repositories, messages: list[Message]) -> None:
+    await repos.messages.set_pinned(messages[0].id, True)
+    assert await repos.messages.get(messages[0].id) == messages[0].model_copy(update={"pinned": True})
+    with pytest.raises(NotFoundError):
+        await repos.messages.set_pinned("missing", True)
+    with pytest.raises(NotFoundError):
+        await repos.messages.get("missing")
+
+
+async def test_calls_by_run_by_message_and_newest(repos: Repositories, workflow: Workflow) -> None:
+    now = utc_now()
+    calls = [
+        ToolExecution(
+            id=f"{run}:{number}",
+            workflow_id=workflow.id,
+            run_id=run,
+            call_id=str(number),
+            message_id=f"m{number % 2}",
+            tool="t",
+            started_at=now + timedelta(seconds=number),
+        )
+        for number, run in enumerate(["a", "a", "b", "a"])
+    ]
+    await repos.journal.commit(Commit(executions=tuple(reversed(calls))))
+    assert await repos.executions.for_runs(["a"]) == [calls[0], calls[1], calls[3]]
+    assert await repos.executions.for_runs(["a", "b"]) == calls
+    assert await repos.executions.for_messages(["m0"]) == [calls[0], calls[2]]
+    assert await repos.executions.for_runs([]) == await repos.executions.for_messages([]) == []
+    assert await repos.executions.recent(workflow.id, 2) == [calls[3], calls[2]]
+
+
+async def test_a_finished_call_replaces_the_one_that_began(repos: Repositories, workflow: Workflow) -> None:
+    call = ToolExecution(id="r:c", workflow_id=workflow.id, run_id="r", call_id="c", tool="t")
+    await repos.journal.commit(Commit(executions=(call,)))
+    done = call.model_copy(update={"status": "ok", "result": [1, None, {"x": 2**65}]})
+    await repos.journal.commit(Commit(executions=(done,)))
+    assert await repos.executions.get("r:c") == done
+    assert (await repos.store.counts())["tool_execution"] == 1

@@ -1,0 +1,190 @@
+"""Workflows: order, bin, purge of everything, search through everything."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from app.domain.agent import AgentConfig
+from app.domain.base import utc_now
+from app.domain.chat import Usage
+from app.domain.errors import LimitError, NotFoundError, StorageError
+from app.domain.events import RunEvent, RunStarted, TaskChanged
+from app.domain.memory import Memory, MemoryType
+from app.domain.question import QuestionSpec, QuestionType, UserQuestion
+from app.domain.task import Task
+from app.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from app.storage.commit import Commit
+from app.storage.migrations.m0001_first_tables import TABLES
+from app.storage.repositories import Repositories
+from app.storage.repositories.workflows import OWNED
+
+
+async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:
+    """One row in every table that belongs to a workflow."""
+    run = Run(workflow_id=workflow.id)
+    config = AgentConfig(name="A", provider="p", model="m")
+    task = Task(workflow_id=workflow.id, name="task")
+    owner = {"workflow_id": workflow.id, "run_id": run.id}
+    call = ToolExecution(id=f"{run.id}:c", call_id="c", tool="Search", arguments={"query": f"{word} input"}, **owner)
+    question = UserQuestion(call_id="q", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT), **owner)
+    await repos.journal.commit(
+        Commit(
+            events=(
+                RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, body=RunStarted(agent=config)),
+                RunEvent(workflow_id=workflow.id, body=TaskChanged(action="create", task=task)),
+            ),
+            run=run,
+            messages=(Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content=f"about {word} said"),),
+            executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
+            questions=(question,),
+            tasks=(task,),
+        )
+    )
+    await repos.journal.save_partial(run.id, workflow.id, "m", "half", "")
+    memory = Memory(type=MemoryType.DECISION, content=f"{word} remembered", workflow_id=workflow.id, embedder="e")
+    await repos.memories.save(memory, np.ones(3))
+    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"# {word} written")
+
+
+async def test_pinned_first_then_latest_changed(repos: Repositories) -> None:
+    now = utc_now()
+    for name, age, pinned in (("old", 3, False), ("new", 1, False), ("old pin", 4, True), ("new pin", 2, True)):
+        await repos.workflows.create(Workflow(name=name, pinned=pinned, updated_at=now - timedelta(days=age)))
+    assert [each.name for each in await repos.workflows.list()] == ["new pin", "old pin", "new", "old"]
+    assert [each.name for each in await repos.workflows.list(limit=2, offset=1)] == ["old pin", "new"]
+    assert [each.name for each in await repos.workflows.list(search="PIN")] == ["new pin", "old pin"]
+
+
+async def test_the_list_uses_its_index(repos: Repositories) -> None:
+    plan = str(
+        await repos.store.query(
+            "SELECT id, unpinned, recency FROM workflow WHERE deleted = false ORDER BY unpinned, recency LIMIT 5 EXPLAIN"
+        )
+    )
+    assert "'index': 'shown'" in plan
+    assert "Sort" not in plan
+
+
+async def test_update_changes_what_it_is_given_and_checks_it(repos: Repositories, workflow: Workflow) -> None:
+    changed = await repos.workflows.update(workflow.id, name="new name", usage=Usage(tokens_input=2**40), head_run_id="r")
+    assert changed == workflow.model_copy(update={"name": "new name", "usage": Usage(tokens_input=2**40), "head_run_id": "r"})
+    assert (await repos.workflows.update(workflow.id, head_run_id=None)).head_run_id is None
+    with pytest.raises(ValidationError):
+        await repos.workflows.update(workflow.id, name="x" * 300)
+    with pytest.raises(ValidationError):
+        await repos.workflows.update(workflow.id, colour="red")
+
+
+async def test_what_does_not_exist_is_not_found(repos: Repositories) -> None:
+    for attempt in (
+        repos.workflows.get,
+        repos.workflows.update,
+        repos.workflows.soft_delete,
+        repos.workflows.restore,
+        repos.workflows.purge,
+    ):
+        with pytest.raises(NotFoundError):
+            await attempt("missing")
+    assert await repos.workflows.list() == []
+
+
+async def test_the_same_id_cannot_be_created_twice(repos: Repositories, workflow: Workflow) -> None:
+    with pytest.raises(StorageError):
+        await repos.workflows.create(workflow.model_copy(update={"name": "other"}))
+    assert (await repos.workflows.get(workflow.id)).name == workflow.name
+
+
+async def test_the_bin(repos: Repositories, workflow: Workflow) -> None:
+    await fill(repos, workflow)
+    await repos.workflows.soft_delete(workflow.id)
+    assert await repos.workflows.list() == []
+    assert [each.id for each in await repos.workflows.list(deleted=True)] == [workflow.id]
+    assert await repos.workflows.search("word") == []
+    assert await repos.questions.pending() == []
+    restored = await repos.workflows.restore(workflow.id)
+    assert restored == workflow
+    assert len(await repos.workflows.list()) == 1
+    assert len(await repos.workflows.search("word")) == 4
+
+
+async def test_purge_empties_every_table_and_touches_nothing_else(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    await fill(repos, workflow)
+    before = await repos.store.counts()
+    await fill(repos, other)
+    await repos.memories.save(Memory(type=MemoryType.USER_PREF, content="general word"))
+    removed = await repos.workflows.purge(other.id)
+    assert removed == {"workflow": 1, "run_event": 2, **{table: 1 for table in OWNED if table != "run_event"}}
+    after = await repos.store.counts()
+    assert after == {**before, "workflow": 1, "memory": before["memory"] + 1}
+    assert not (repos.datadir.reports / other.id).exists()
+    assert await repos.reports.read(workflow.id, "Plan") == "# word written"
+    await repos.workflows.purge(workflow.id)
+    left = {table: count for table, count in (await repos.store.counts()).items() if count}
+    assert set(left) == {"memory", "schema_version"}
+
+
+def test_every_table_that_links_to_a_workflow_is_purged() -> None:
+    linked = {table for table, fields in TABLES.items() if "workflow" in fields}
+    assert linked == set(OWNED)
+
+
+async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, workflow: Workflow) -> None:
+    run = Run(workflow_id=workflow.id)
+    await repos.workflows.purge(workflow.id)
+    late: list[Any] = [
+        repos.journal.commit(Commit(run=run)),
+        repos.journal.save_partial(run.id, workflow.id, "m", "late", ""),
+        repos.runs.save(run),
+        repos.tasks.save(Task(workflow_id=workflow.id, name="late")),
+        repos.memories.save(Memory(type=MemoryType.DECISION, content="late", workflow_id=workflow.id)),
+        repos.reports.save(Report(workflow_id=workflow.id, name="late"), ""),
+    ]
+    for attempt in late:
+        with pytest.raises(NotFoundError):
+            await attempt
+    assert sum(count for table, count in (await repos.store.counts()).items() if table != "schema_version") == 0
+    assert not (repos.datadir.reports / workflow.id).exists()
+
+
+async def test_search_finds_every_kind_with_its_place(repos: Repositories, workflow: Workflow) -> None:
+    await fill(repos, workflow, "réunions")
+    hits = await repos.workflows.search("la réunion")
+    assert {hit.kind for hit in hits} == {"message", "tool_execution", "memory", "report"}
+    (message,) = [hit for hit in hits if hit.kind == "message"]
+    assert (message.workflow_id, message.workflow_name, message.seq) == (workflow.id, workflow.name, 1)
+    assert "réunions" in message.excerpt
+    assert {hit.kind for hit in await repos.workflows.search("input reunion")} == {"tool_execution"}
+    assert {hit.kind for hit in await repos.workflows.search("output")} == {"tool_execution"}
+    assert {hit.kind for hit in await repos.workflows.search("written")} == {"report"}
+    assert await repos.workflows.search("reunion zebra") == [], "every word must be there"
+    assert await repos.workflows.search(" ?! ") == []
+
+
+async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repositories, workflow: Workflow) -> None:
+    now = utc_now()
+    messages = tuple(
+        Message(
+            workflow_id=workflow.id, run_id="r", seq=seq, role=MessageRole.USER, content="budget", created_at=now + timedelta(seconds=seq)
+        )
+        for seq in range(1, 8)
+    )
+    await repos.journal.commit(Commit(messages=messages))
+    assert [hit.seq for hit in await repos.workflows.search("budget", 3)] == [7, 6, 5]
+
+
+async def test_general_memories_are_found_too(repos: Repositories) -> None:
+    await repos.memories.save(Memory(type=MemoryType.USER_PREF, content="prefers tea"))
+    (hit,) = await repos.workflows.search("tea")
+    assert (hit.kind, hit.workflow_id, hit.workflow_name) == ("memory", "", "")
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+async def test_limits_of_lists(repos: Repositories, limit: int) -> None:
+    with pytest.raises(LimitError, match="1000"):
+        await repos.workflows.list(limit=limit)
