@@ -305,6 +305,7 @@ class MemorySearch:
                 after = ids[-1]
                 fresh = [index for index, memory_id in enumerate(ids) if memory_id not in self._touched]
                 await asyncio.to_thread(vectors.load, [ids[index] for index in fresh], matrix[fresh])
+            await asyncio.to_thread(vectors.prepare)
             if self._embedder is embedder:
                 self._vectors = vectors
             self._loading = None

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.domain.memory import Memory, MemoryScope, MemoryType
 from app.storage.lexical import MemoryFilter
+from app.tools.memory import vectors as vectors_module
 from app.tools.memory.vectors import VectorIndex, accepts
 
 ANYTHING = MemoryFilter(scope=None)
@@ -122,6 +123,52 @@ class Machine(RuleBasedStateMachine):
             assert value == pytest.approx(max(0.0, float(self.known[name] @ query)), abs=1e-5)
         assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
         assert len(self.index) == len(self.known)
+
+
+def test_many_vectors_are_looked_at_in_short_form_first_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_module, "SKETCH_FROM", 500)
+    monkeypatch.setattr(vectors_module, "REFINED", 200)
+    random = np.random.default_rng(5)
+    topics = random.normal(size=(20, 256))
+    matrix = topics[random.integers(0, 20, 3_000)] + 0.7 * random.normal(size=(3_000, 256))
+    matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+    names = [f"m{number}" for number in range(3_000)]
+    index = VectorIndex("e", 256)
+    index.load(names, matrix)
+    index.prepare()
+    mask = index.set_mask(ANYTHING, names)
+    found = wanted = 0
+    for query in matrix[:50]:
+        nearest_ten = {names[row] for row in np.argsort(-(matrix @ query))[:10]}
+        hits, cosine = index.nearest(query, mask, 10)
+        found += len(nearest_ten & {name for name, _ in hits})
+        wanted += 10
+        assert hits[0][1] == pytest.approx(1.0, abs=1e-5)
+        assert cosine("m2999") == pytest.approx(max(0.0, float(matrix[2999] @ query)), abs=1e-5)
+    assert found / wanted >= 0.99
+    added = unit(*random.normal(size=256))
+    index.put(memory("new"), added)
+    index.remove(["m7"])
+    mask = index.set_mask(ANYTHING, [*names, "new"])
+    assert index.nearest(added, mask, 1)[0][0][0] == "new"
+    assert index.nearest(matrix[7], mask, 1)[0][0][0] != "m7"
+
+
+def test_a_matrix_that_grows_takes_its_short_forms_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_module, "SKETCH_FROM", 200)
+    monkeypatch.setattr(vectors_module, "REFINED", 150)
+    random = np.random.default_rng(6)
+    index = VectorIndex("e", 256)
+    index.set_mask(ANYTHING, [])
+    known = {f"m{number}": unit(*random.normal(size=256)) for number in range(700)}
+    for number, (name, vector) in enumerate(known.items()):
+        index.put(memory(name), vector)
+        if number == 250:
+            index.prepare()
+    mask = index.mask(ANYTHING)
+    assert mask is not None
+    for name in ("m0", "m255", "m256", "m699"):
+        assert index.nearest(known[name], mask, 1)[0][0][0] == name
 
 
 TestMachine = Machine.TestCase
