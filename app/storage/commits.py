@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from app.storage.engine import Engine
 from app.storage.rows import record
 from app.storage.writer import Statement
 
+_log = logging.getLogger(__name__)
 FILE = "atelier-commits.json"
 _WIDTH = 128
 
@@ -73,8 +75,11 @@ class CommitLog:
     def _write(self) -> None:
         content = {"commits": self.number, "fsync": self._fsync, "manifest": self._manifest.hash()}
         text = json.dumps(content).ljust(_WIDTH - 1) + "\n"
-        os.lseek(self._file, 0, os.SEEK_SET)
-        os.write(self._file, text.encode())
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, text.encode())
+        except OSError as error:  # the file may be behind, never the commit: the transaction is durable whatever happens here
+            _log.warning("the commit number %d could not be noted: %s", self.number, error)
 
 
 class _Manifest:

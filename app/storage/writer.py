@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from app.domain.clock import Clock
-from app.domain.errors import AtelierError, StorageError
+from app.domain.errors import StorageError
 from app.storage import errors
 from app.storage.engine import Engine, Outcome
 
@@ -134,7 +134,7 @@ class Writer:
         """One commit for all; one by one when that fails."""
         try:
             results = await self._attempt(jobs)
-        except (AtelierError, ValueError, TypeError) as error:
+        except Exception as error:  # whatever it is belongs to who asked; the writer goes on
             if len(jobs) == 1:
                 _fail(jobs[0], error)
                 return

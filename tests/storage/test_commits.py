@@ -12,7 +12,7 @@ import pytest
 from app.domain.errors import StorageError
 from app.storage import commits
 from app.storage.store import Store
-from tests.storage.damage import COMMITS, ROWS, closed_database, cut, flip, killed_database, only
+from tests.storage.damage import COMMITS, ROWS, closed_database, cut, flip, killed_database, only, write_rows
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +106,18 @@ async def test_the_manifest_is_known_after_closing_and_after_a_kill(copy: Path, 
     assert commits.manifest_known(tmp_path / "closed")
     only(copy, "*.manifest").write_bytes(b"other")
     assert not commits.manifest_known(copy)
+
+
+async def test_a_number_that_cannot_be_noted_does_not_fail_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    async with await Store.open(tmp_path / "database") as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(commits.os, "write", full)
+            await write_rows(store)
+        assert len(await store.query("SELECT id FROM workflow")) == ROWS
+    assert "No space left" in caplog.text
+    assert await open_and_count(tmp_path / "database") == (ROWS, 0)

@@ -188,3 +188,14 @@ async def test_concurrent_additions_are_all_kept(disk_store: Store) -> None:
     add = Statement("UPDATE $row SET stream_seq += 1 RETURN NONE", {"row": record("workflow", workflow.id)})
     await asyncio.gather(*(disk_store.write(add) for _ in range(200)))
     assert await disk_store.query("SELECT VALUE stream_seq FROM workflow") == [200]
+
+
+async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_store: Store) -> None:
+    unsendable = Statement("CREATE $row CONTENT $content", {"row": record("workflow", "x"), "content": {"name": object()}})
+    results = await asyncio.gather(
+        disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="good"))), disk_store.write(unsendable), return_exceptions=True
+    )
+    assert results[0] is None
+    assert isinstance(results[1], Exception)
+    await disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="after")))
+    assert await count(disk_store) == 2

@@ -3,8 +3,9 @@
 Lists that a screen shows newest first have an index on a negated column (``back``, ``recency``): the engine walks an index backwards in
 time linear in what was written since its last flush (170 ms against 3 ms for 100 rows after 8 000 messages), forwards it does not.
 
-Full text is one index a table over ``search``, words prepared by ``app.storage.text``: an index over raw text cost 0.7–1.1 ms a message,
-two languages 1.4 ms. Memories are ranked in process from ``terms`` (see ``app.storage.lexical``).
+Full text is one index a table over ``search``, the distinct words that ``app.storage.text`` makes: it costs 0.8 ms and 7 KB for a
+message of 60 words, the engine's two keys a word. An index over raw text cost 0.7–1.1 ms a message, two languages 1.4 ms. Memories are
+ranked in process from ``terms`` (see ``app.storage.lexical``).
 """
 
 from __future__ import annotations
