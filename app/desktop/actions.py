@@ -72,7 +72,7 @@ class ActionRegistry(QObject):
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
         if spec.shortcut:
-            made.setShortcut(spec.shortcut)  # type: ignore[arg-type]
+            made.setShortcut(spec.shortcut)
             made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
         self._window.addAction(made)
@@ -111,4 +111,4 @@ def shortcut_text(made: Any) -> str:
     """The keys of an action as the platform writes them."""
     from PySide6.QtGui import QKeySequence
 
-    return made.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    return str(made.shortcut().toString(QKeySequence.SequenceFormat.NativeText))

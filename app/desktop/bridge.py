@@ -12,7 +12,7 @@ import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from app.desktop.engine_thread import EngineThread
     from app.domain.stream import StreamEvent
 
-T = TypeVar("T")
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
@@ -108,7 +107,7 @@ class Bridge(QObject):
         return self._data_dir
 
     # -- calls ----------------------------------------------------------------------------------------------------------------
-    async def call(self, function: Callable[[Any], Awaitable[T] | T]) -> T:
+    async def call(self, function: Callable[[Any], Any]) -> Any:
         """Run ``function(atelier)`` on the engine's loop and await its result here. Cancelling this cancels that.
 
         Raises:
@@ -125,7 +124,7 @@ class Bridge(QObject):
             raise RuntimeError("the engine is not open")
         engine = thread.engine
 
-        async def run() -> T:
+        async def run() -> Any:
             result = function(engine)
             if asyncio.iscoroutine(result) or isinstance(result, Awaitable):
                 return await result
@@ -142,7 +141,7 @@ class Bridge(QObject):
         task.add_done_callback(self._on_task_done)
         return task
 
-    def do(self, function: Callable[[Any], Awaitable[Any] | Any]) -> asyncio.Task[Any]:
+    def do(self, function: Callable[[Any], Any]) -> asyncio.Task[Any]:
         """``start(call(function))``: fire a call whose result is not needed."""
         return self.start(self.call(function))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget
 
 from app.desktop.actions import ActionRegistry, action
 from app.desktop.chat.panel import ChatPanel
@@ -62,7 +62,7 @@ class MainWindow(Translated, QMainWindow):
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
         self._palette: CommandPalette | None = None
-        self._settings_window: QWidget | None = None
+        self._settings_window: Any = None
         self._error_page: Any = None
         self._search_dialog: Any = None
         self._shown_once = False
@@ -81,6 +81,7 @@ class MainWindow(Translated, QMainWindow):
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
+        self.chat.better_models_wanted.connect(self._open_providers)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
@@ -100,7 +101,7 @@ class MainWindow(Translated, QMainWindow):
         from app.desktop.chat.highlight import warm_up
 
         warm_up()
-        self.presenter = QuestionPresenter(self.bridge, self)  # type: ignore[arg-type]
+        self.presenter = QuestionPresenter(self.bridge, self)
         self.presenter.workflow_wanted.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
@@ -220,8 +221,8 @@ class MainWindow(Translated, QMainWindow):
         self._with_current(self.sidebar.delete)
 
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
-    def find(self) -> None:
-        self.chat.find.enter()
+    def find_in_workflow(self) -> None:
+        self.chat.find_bar.enter()
 
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
     def search_everywhere(self) -> None:
@@ -319,7 +320,7 @@ class MainWindow(Translated, QMainWindow):
         from app.desktop.settings.window import SettingsWindow
 
         if self._settings_window is None:
-            made = SettingsWindow(self.bridge, self)  # type: ignore[arg-type]
+            made = SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
             self._settings_window = made
         self._settings_window.show()
@@ -375,6 +376,10 @@ class MainWindow(Translated, QMainWindow):
         if self.presenter is not None:
             self.presenter.set_view(workflow_id, self.chat)
         self._refresh_actions()
+
+    def _open_providers(self) -> None:
+        self.open_settings()
+        self._settings_window.show_page("providers")
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -34,12 +35,13 @@ class Engine(FakeAtelier):
         super().__init__(
             agents={"list": [agent], "default": agent},
             settings={"get": lambda: self.values, "update": self._update},
-            runs={"resume_all": []},
-            workflows={"purge_expired": 0},
         )
         self.bus = EventBus()  # type: ignore[assignment]
         self.thread = 0
         self.closed = False
+
+    async def go_on(self) -> None:
+        self.log.append(("go_on", (), {}))
 
     def _update(self, **fields: Any) -> Settings:
         self.values = self.values.model_copy(update=fields)
@@ -50,20 +52,25 @@ class Engine(FakeAtelier):
 def _hooks() -> Any:
     """The program takes over hooks and loop; give them back."""
     kept = sys.excepthook, threading.excepthook
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     sys.excepthook, threading.excepthook = kept
+    for number, handler in signals.items():
+        signal.signal(number, handler)
     asyncio.set_event_loop(None)
 
 
-def run(engine: Engine, folder: Path, then: Callable[[desktop.Program], bool], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run the program; ``then`` is called now and again until it says true, then the window is closed."""
+def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], bool]) -> None:
+    """Let ``then`` look at the running program now and again; when it says true, or after 20 seconds, the window is closed."""
     original = desktop.Program.run
 
     def watched(program: desktop.Program) -> int:
         timer = QTimer(program)
+        left = [4000]
 
         def look() -> None:
-            if then(program):
+            left[0] -= 1
+            if then(program) or left[0] < 0:
                 timer.stop()
                 program.window.close()
 
@@ -71,14 +78,7 @@ def run(engine: Engine, folder: Path, then: Callable[[desktop.Program], bool], m
         timer.start(5)
         return original(program)
 
-    @asynccontextmanager
-    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
-        engine.thread = threading.get_ident()
-        yield engine
-        engine.closed = True
-
     monkeypatch.setattr(desktop.Program, "run", watched)
-    return desktop.main(folder, [], opener=opener)
 
 
 def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
@@ -89,13 +89,20 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
 
     def then(program: desktop.Program) -> bool:
         before.append(program.bridge.ready)
-        return program.bridge.ready and bool(engine.calls("workflows.purge_expired"))
+        return program.bridge.ready and bool(engine.calls("go_on"))
 
-    assert run(engine, tmp_path, then, monkeypatch) == 0
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        engine.thread = threading.get_ident()
+        yield engine
+        engine.closed = True
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
     assert before[0] is False
     assert engine.thread != threading.get_ident()
     assert engine.closed
-    assert engine.calls("runs.resume_all") == [((), {})]
+    assert engine.calls("go_on") == [((), {})]
     assert engine.values.window["geometry"]
     look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
     assert look["theme"] == "dark"
@@ -117,26 +124,16 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
         yield engine
         engine.closed = True
 
-    original = desktop.Program.run
     seen: list[str] = []
 
-    def watched(program: desktop.Program) -> int:
-        timer = QTimer(program)
+    def then(program: desktop.Program) -> bool:
+        page = program.window.pages.currentWidget()
+        if page.objectName() == "startup-error" and not seen:
+            seen.append(page.objectName())
+            page.retry.click()  # type: ignore[attr-defined]
+        return program.bridge.ready and bool(engine.calls("go_on"))
 
-        def look() -> None:
-            page = program.window.pages.currentWidget()
-            if page.objectName() == "startup-error" and not seen:
-                seen.append(page.objectName())
-                page.retry.click()  # type: ignore[attr-defined]
-            elif program.bridge.ready and engine.calls("workflows.purge_expired"):
-                timer.stop()
-                program.window.close()
-
-        timer.timeout.connect(look)
-        timer.start(5)
-        return original(program)
-
-    monkeypatch.setattr(desktop.Program, "run", watched)
+    drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
     assert seen == ["startup-error"]
     assert len(attempts) == 2

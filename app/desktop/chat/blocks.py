@@ -123,7 +123,7 @@ class ProseBlock(QTextBrowser):
             cursor = self.document().find(needle)
             while not cursor.isNull():
                 selection = QTextEdit.ExtraSelection()
-                selection.cursor, selection.format = cursor, form  # type: ignore[attr-defined]
+                selection.cursor, selection.format = cursor, form
                 marks.append(selection)
                 cursor = self.document().find(needle, cursor)
         self.setExtraSelections(marks)

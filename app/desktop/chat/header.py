@@ -167,8 +167,8 @@ class _Picker(QComboBox):
         self.initStyleOption(option)
         style = self.style()
         room = style.subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self)
-        text = str(option.currentText)  # type: ignore[attr-defined]
-        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())  # type: ignore[attr-defined]
+        text = str(option.currentText)
+        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
         painter.end()

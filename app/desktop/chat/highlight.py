@@ -155,5 +155,5 @@ def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool],
         form = formats[(colour, False)] = QTextCharFormat()
         form.setForeground(QColor(colour))
     made = QTextLayout.FormatRange()
-    made.start, made.length, made.format = start, length, form  # type: ignore[attr-defined]
+    made.start, made.length, made.format = start, length, form
     return made

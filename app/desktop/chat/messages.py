@@ -320,7 +320,8 @@ class AssistantMessage(_Message):
             y += height + gap
         else:
             self.body.setGeometry(0, y, width, 0)
-        for widget in (*self._cards.values(), *self._questions.values()):
+        cards: list[ToolCard | QuestionCard] = [*self._cards.values(), *self._questions.values()]
+        for widget in cards:
             height = widget.fit(width)
             widget.setGeometry(0, y, width, height)
             y += height + theme().px(12)

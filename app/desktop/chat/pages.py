@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.desktop.chat.entries import Change, Entry, Transcript
+from app.desktop.chat.entries import Entry, Transcript
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
@@ -124,10 +124,6 @@ class TranscriptPages(QObject):
     async def _read_answer(self, question_id: str) -> None:
         question = await self._bridge.call(lambda a: a.questions.get(question_id))
         if self.current is not None and (changes := self.current.set_answer(question)):
-            self.changed.emit(changes)
-
-    def emit(self, changes: list[Change]) -> None:
-        if changes:
             self.changed.emit(changes)
 
 

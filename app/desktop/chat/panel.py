@@ -38,12 +38,14 @@ class ChatPanel(Translated, QWidget):
         workflow_shown: the id of the workflow in view, after it was loaded.
         question_requested: open the dialog of this question.
         run_changed: the workflow in view started or stopped working.
+        better_models_wanted: the person wants more than the starter model.
     """
 
     workflow_made = Signal(str)
     workflow_shown = Signal(str)
     question_requested = Signal(str)
     run_changed = Signal(bool)
+    better_models_wanted = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +55,7 @@ class ChatPanel(Translated, QWidget):
         self.host = TranscriptHost(self)
         self.pages = TranscriptPages(bridge, self)
         self.header = ChatHeader(self)
-        self.find = FindBar(self)
+        self.find_bar = FindBar(self)
         self.view = ChatView(self._make_widget, self)
         self.empty = EmptyState("sparkles", parent=self)
         self.composer = Composer(self)
@@ -65,6 +67,7 @@ class ChatPanel(Translated, QWidget):
         self._running = False
         self._sent = 0
         self._draft_of = ""
+        self._starter: Any = None
         self._draft_timer = QTimer(self)
         self._draft_timer.setSingleShot(True)
         self._draft_timer.setInterval(DRAFT_MS)
@@ -94,13 +97,19 @@ class ChatPanel(Translated, QWidget):
         bottom = QHBoxLayout()
         bottom.setContentsMargins(24, 4, 24, 16)
         bottom.addStretch(1)
-        bottom.addWidget(self.composer, 100)
+        self._above_composer = QVBoxLayout()
+        self._above_composer.setSpacing(4)
+        below = QVBoxLayout()
+        below.setSpacing(4)
+        below.addLayout(self._above_composer)
+        below.addWidget(self.composer)
+        bottom.addLayout(below, 100)
         bottom.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
-        column.addWidget(self.find)
+        column.addWidget(self.find_bar)
         column.addWidget(middle, 1)
         column.addLayout(bottom)
         self._resize_column()
@@ -115,9 +124,9 @@ class ChatPanel(Translated, QWidget):
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         self.header.agent_chosen.connect(self._on_agent)
         self.header.model_chosen.connect(self._on_model)
-        self.find.needle_changed.connect(self._on_needle)
-        self.find.revealed.connect(self.view.reveal)
-        self.find.closed.connect(self.view.setFocus)
+        self.find_bar.needle_changed.connect(self._on_needle)
+        self.find_bar.revealed.connect(self.view.reveal)
+        self.find_bar.closed.connect(self.view.setFocus)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
         self.host.regenerate_requested.connect(self._on_regenerate)
@@ -139,7 +148,7 @@ class ChatPanel(Translated, QWidget):
         if workflow_id == self.pages.workflow_id and self.pages.current is not None:
             return
         self.keep_draft()
-        self.find.leave()
+        self.find_bar.leave()
         self.bridge.start(self.pages.open(workflow_id))
 
     def close_workflow(self) -> None:
@@ -207,6 +216,19 @@ class ChatPanel(Translated, QWidget):
         self.header.set_models(self.models, provider, model)
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
+        self._show_starter(provider, model)
+
+    def _show_starter(self, provider: str, model: str) -> None:
+        """Say what the starter model is while it is the one that answers; made when it is needed first."""
+        if self._starter is None:
+            if provider != "local":
+                return
+            from app.desktop.firststart import StarterNotice
+
+            self._starter = StarterNotice(self)
+            self._starter.better_models_wanted.connect(self.better_models_wanted)
+            self._above_composer.addWidget(self._starter)
+        self._starter.set_model(provider, model)
 
     def _window_of(self) -> int:
         agent = self.agent
@@ -230,6 +252,7 @@ class ChatPanel(Translated, QWidget):
 
     def _on_model(self, provider: str, model: str) -> None:
         agent = self.agent
+        self._show_starter(provider, model)
         own = agent is not None and (agent.config.provider, agent.config.model) == (provider, model)
         self._model = None if own else (provider, model)
 
@@ -351,10 +374,10 @@ class ChatPanel(Translated, QWidget):
             self.bridge.start(self._find())
 
     async def _find(self) -> None:
-        needle = self.find.needle
+        needle = self.find_bar.needle
         await self.pages.everything()
-        if needle == self.find.needle and self.pages.current is not None and not self.find.isHidden():
-            self.find.search(self.pages.current.entries)
+        if needle == self.find_bar.needle and self.pages.current is not None and not self.find_bar.isHidden():
+            self.find_bar.search(self.pages.current.entries)
 
     def reveal_message(self, row_id: str) -> None:
         """Bring a message into view, loading older pages until it is there."""

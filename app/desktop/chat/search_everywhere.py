@@ -30,11 +30,11 @@ class _HitDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         look = theme()
-        rect: QRect = option.rect  # type: ignore[attr-defined]
+        rect: QRect = option.rect
         hit: SearchHit = index.data(_HIT)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = option.state & QStyle.StateFlag.State_Selected  # type: ignore[attr-defined]
+        selected = option.state & QStyle.StateFlag.State_Selected
         if selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("accent_soft"))

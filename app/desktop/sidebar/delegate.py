@@ -29,7 +29,7 @@ class WorkflowDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         look = theme()
-        rect: QRect = option.rect  # type: ignore[attr-defined]
+        rect: QRect = option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         heading = index.data(HEADING)
@@ -46,8 +46,8 @@ class WorkflowDelegate(QStyledItemDelegate):
         from PySide6.QtWidgets import QStyle
 
         look = theme()
-        rect: QRect = option.rect  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        rect: QRect = option.rect
+        state = option.state
         workflow = index.data(WORKFLOW)
         selected = bool(state & QStyle.StateFlag.State_Selected)
         hovered = bool(state & QStyle.StateFlag.State_MouseOver)
@@ -110,4 +110,4 @@ class WorkflowDelegate(QStyledItemDelegate):
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
-        editor.setGeometry(option.rect.adjusted(0, 0, 0, 0))  # type: ignore[attr-defined]
+        editor.setGeometry(option.rect.adjusted(0, 0, 0, 0))

@@ -206,16 +206,16 @@ async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
     pages = {None: new, 51: old}
     desk.engine.set("workflows", "transcript", lambda key, before=None, limit=0: [TranscriptEntry(row) for row in pages.get(before, [])])
     await desk.open()
-    desk.panel.find.enter()
-    desk.panel.find.field.setText("NEEDLE")
-    desk.panel.find.needle_changed.emit("NEEDLE")
+    desk.panel.find_bar.enter()
+    desk.panel.find_bar.field.setText("NEEDLE")
+    desk.panel.find_bar.needle_changed.emit("NEEDLE")
     await settle(40)
     assert len(desk.texts) == 150
-    assert desk.panel.find._count.text() == "50 / 50"
-    desk.panel.find.step(1)
-    assert desk.panel.find._count.text() == "1 / 50"
-    desk.panel.find.leave()
-    assert desk.panel.find.isHidden()
+    assert desk.panel.find_bar._count.text() == "50 / 50"
+    desk.panel.find_bar.step(1)
+    assert desk.panel.find_bar._count.text() == "1 / 50"
+    desk.panel.find_bar.leave()
+    assert desk.panel.find_bar.isHidden()
 
 
 async def test_a_paused_run_is_shown_with_its_decision(desk: Desk) -> None:

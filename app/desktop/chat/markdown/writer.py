@@ -281,10 +281,10 @@ class Writer:
     def _picture(self, source: str, alternative: str) -> None:
         path = self._image(source)
         if path is not None:
-            form = QTextImageFormat()
-            form.setName(path)
-            form.setToolTip(alternative)
-            self._cursor.insertImage(form)
+            picture = QTextImageFormat()
+            picture.setName(path)
+            picture.setToolTip(alternative)
+            self._cursor.insertImage(picture)
             return
         form = self._char()
         form.setForeground(QColor(self._theme.tokens.muted))
