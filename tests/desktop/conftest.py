@@ -9,6 +9,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
 from app import i18n
@@ -17,7 +18,8 @@ from app.desktop.theme import theme
 
 @pytest.fixture(autouse=True)
 def _dressed(qtbot: QtBot) -> Iterator[None]:
-    """The light theme at 100 % in English, whatever the machine is set to."""
+    """The light theme at 100 % in English, whatever the machine is set to; widgets of earlier tests are really gone."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     if not theme()._installed:
         theme().install("light")
     theme().set_mode("light")
