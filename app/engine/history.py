@@ -25,25 +25,14 @@ from app.domain.events import (
 from app.domain.stream import StreamEvent
 from app.domain.task import Task
 from app.domain.workflow import Run, Workflow
-from app.engine.journal import Journal, RunHandle, stream_events
+from app.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
 from app.engine.run.project import Totals, project, project_task
 from app.engine.run.reduce import fold, reduce
 from app.engine.run.state import Entry, RunState, carried
 from app.i18n import N_, _
 from app.storage.repositories import Repositories
 
-PAGE = 1000
 CACHED_RUNS = 16
-
-
-async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
-    """All events of a run, in order."""
-    events: list[RunEvent] = []
-    while True:
-        page = await repos.journal.events(run_id, after=events[-1].seq if events else 0, limit=PAGE)
-        events += page
-        if len(page) < PAGE:
-            return events
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:

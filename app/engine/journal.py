@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from app.domain.clock import Clock
-from app.domain.events import EventBody, RunEvent, RunFinished, TaskChanged
+from app.domain.errors import ConflictError
+from app.domain.events import EventBody, RunEvent, RunFinished, RunResumed, TaskChanged
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 from app.engine.bus import EventBus
+from app.engine.run.mend import mended
 from app.engine.run.project import Chunk, Projection, Totals, project, project_task
-from app.engine.run.reduce import reduce
+from app.engine.run.reduce import fold, reduce
 from app.engine.run.state import Entry, RunState
+from app.i18n import N_
 from app.storage.commit import Commit
 from app.storage.repositories import Repositories
 
 FaultPoint = Callable[[str], None]
+Decide = Callable[[RunState], Sequence[EventBody] | None]
+"""What to append, judged from the run's state at the moment of writing; None or nothing: leave it."""
+PAGE = 1000
+"""Events read at once."""
 
 
 def no_fault(point: str) -> None:
@@ -32,6 +40,7 @@ class RunHandle:
     Attributes:
         history: the conversation before it, needed to fold its first event.
         state: None until its start is committed.
+        stale: a commit failed, so the journal is read again before the next one.
     """
 
     run_id: str
@@ -39,6 +48,7 @@ class RunHandle:
     history: tuple[Entry, ...] = ()
     state: RunState | None = None
     row: Run | None = None
+    stale: bool = False
 
     @property
     def current(self) -> RunState:
@@ -49,11 +59,22 @@ class RunHandle:
 
 @dataclass
 class _Head:
-    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer."""
+    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
 
-    stream_seq: int
-    totals: Totals
+    Attributes:
+        lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
+        known: False when the workflow's row has to be read first.
+    """
+
+    stream_seq: int = 0
+    totals: Totals = field(default_factory=Totals)
+    known: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def learn(self, row: Workflow) -> None:
+        self.stream_seq = row.stream_seq
+        self.totals = Totals(usage=row.usage, pending_questions=row.pending_questions)
+        self.known = True
 
 
 @dataclass
@@ -103,10 +124,48 @@ def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | No
     ]
 
 
+async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
+    """All events of a run, in order."""
+    events: list[RunEvent] = []
+    while True:
+        page = await repos.journal.events(run_id, after=events[-1].seq if events else 0, limit=PAGE)
+        events += page
+        if len(page) < PAGE:
+            return events
+
+
+async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
+    """Wait until ``work`` is done, however often the wait is cancelled meanwhile; returns whether it was. Raises what ``work`` raises."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    return cancelled
+
+
+def _commit(batch: _Batch, row: Run | None, clear_partial: str | None = None) -> Commit:
+    return Commit(
+        events=tuple(batch.events),
+        run=row,
+        workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq},
+        messages=tuple(batch.rows.messages),
+        executions=tuple(batch.rows.executions),
+        questions=tuple(batch.rows.questions),
+        tasks=tuple(batch.rows.tasks),
+        deleted_tasks=tuple(batch.rows.deleted_tasks),
+        clear_partial=clear_partial,
+    )
+
+
 class Journal:
     """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes.
 
-    ``fault`` is called with ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write; the chaos tests kill the process in it.
+    A cancelled append has either not begun or is finished: the state in memory is always the state on the disk. ``fault`` is called with
+    ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write; the chaos tests kill the process in it.
     """
 
     def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
@@ -121,54 +180,87 @@ class Journal:
 
         Raises:
             StorageError: nothing was committed and the state is as before.
+            ConflictError: the run is over.
         """
-        head = await self._head(handle.workflow_id)
+        await self._write(handle, lambda: bodies, clear_partial=clear_partial)
+        return handle.current
+
+    async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
+        """Commit what ``decide`` says of the state as it is when nothing else can come between; returns whether it said anything.
+
+        Raises:
+            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+        """
+        return await self._write(handle, lambda: decide(handle.current) or (), clear_partial=clear_partial)
+
+    async def _write(self, handle: RunHandle, decide: Callable[[], Sequence[EventBody]], *, clear_partial: bool) -> bool:
+        head = self._head(handle.workflow_id)
         async with head.lock:
+            await self._refresh(handle)
+            await self._know(head, handle.workflow_id)
+            bodies = decide()
+            if not bodies:
+                return False
             batch = _Batch(state=handle.state, stream_seq=head.stream_seq, totals=head.totals)
             for body in bodies:
                 self._add(batch, handle, body)
             state = batch.state
             assert state is not None
             row = self._row(handle, state)
+            commit = _commit(batch, row, clear_partial=handle.run_id if clear_partial else None)
             point = bodies[-1].type
             self._fault(f"before_commit:{point}")
-            await self._repos.journal.commit(
-                Commit(
-                    events=tuple(batch.events),
-                    run=row,
-                    workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq},
-                    messages=tuple(batch.rows.messages),
-                    executions=tuple(batch.rows.executions),
-                    questions=tuple(batch.rows.questions),
-                    tasks=tuple(batch.rows.tasks),
-                    deleted_tasks=tuple(batch.rows.deleted_tasks),
-                    clear_partial=handle.run_id if clear_partial else None,
-                )
-            )
+            try:
+                cancelled = await to_the_end(self._repos.journal.commit(commit))
+            except BaseException:
+                handle.stale = handle.state is not None
+                head.known = False
+                raise
             self._fault(f"after_commit:{point}")
             handle.state, handle.row = state, row
             head.stream_seq, head.totals = batch.stream_seq, batch.totals
-        self._announce(handle.workflow_id, batch)
-        return state
+            self._announce(handle.workflow_id, batch)
+        if cancelled:
+            raise asyncio.CancelledError
+        return True
 
     async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None:
         """Commit an event that belongs to the workflow and to no run: a person changed a task."""
-        head = await self._head(workflow_id)
+        head = self._head(workflow_id)
         async with head.lock:
+            await self._know(head, workflow_id)
             batch = _Batch(state=None, stream_seq=head.stream_seq, totals=head.totals)
             event = RunEvent(workflow_id=workflow_id, stream_from=head.stream_seq + 1, time=self._clock.now(), body=body)
             projection = project_task(body)
             batch.add(event, projection, stream_events(event, projection.chunks, None))
-            await self._repos.journal.commit(
-                Commit(
-                    events=(event,),
-                    workflow={"stream_seq": batch.stream_seq},
-                    tasks=tuple(batch.rows.tasks),
-                    deleted_tasks=tuple(batch.rows.deleted_tasks),
-                )
-            )
+            try:
+                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, None)))
+            except BaseException:
+                head.known = False
+                raise
             head.stream_seq = batch.stream_seq
-        self._announce(workflow_id, batch)
+            self._announce(workflow_id, batch)
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def refresh(self, handle: RunHandle) -> None:
+        """Read the run again when a commit of it failed; else nothing."""
+        if handle.stale:
+            async with self._head(handle.workflow_id).lock:
+                await self._refresh(handle)
+
+    async def _refresh(self, handle: RunHandle) -> None:
+        if handle.stale:
+            events = await run_events(self._repos, handle.run_id)
+            handle.row = await self._repos.runs.get(handle.run_id)
+            handle.state = fold(events, handle.history)
+            handle.stale = False
+
+    def learn(self, row: Workflow) -> None:
+        """Take a workflow's row that was just read, so that its next commit need not read it again."""
+        head = self._head(row.id)
+        if not head.known and not head.lock.locked():
+            head.learn(row)
 
     def now(self) -> datetime:
         """The time of the journal's clock."""
@@ -181,10 +273,18 @@ class Journal:
 
     def forget(self, workflow_id: str) -> None:
         """Drop what is known of a workflow that was deleted or changed from outside the journal."""
-        self._heads.pop(workflow_id, None)
+        head = self._heads.get(workflow_id)
+        if head is not None:
+            # Whoever waits for the lock must still find it to be the one everybody takes.
+            head.known = False
+            if not head.lock.locked():
+                del self._heads[workflow_id]
 
     def _add(self, batch: _Batch, handle: RunHandle, body: EventBody) -> None:
         before = batch.state
+        body = mended(body)
+        if before is not None and before.status.final and not (before.failed and isinstance(body, RunResumed)):
+            raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
         event = RunEvent(
             workflow_id=handle.workflow_id,
             run_id=handle.run_id,
@@ -221,13 +321,12 @@ class Journal:
         }
         return base.model_copy(update=changed)
 
-    async def _head(self, workflow_id: str) -> _Head:
-        head = self._heads.get(workflow_id)
-        if head is None:
-            row: Workflow = await self._repos.workflows.get(workflow_id)
-            totals = Totals(usage=row.usage, pending_questions=row.pending_questions)
-            head = self._heads.setdefault(workflow_id, _Head(stream_seq=row.stream_seq, totals=totals))
-        return head
+    def _head(self, workflow_id: str) -> _Head:
+        return self._heads.setdefault(workflow_id, _Head())
+
+    async def _know(self, head: _Head, workflow_id: str) -> None:
+        if not head.known:
+            head.learn(await self._repos.workflows.get(workflow_id))
 
     def _announce(self, workflow_id: str, batch: _Batch) -> None:
         for stream_event in batch.streams:

@@ -22,7 +22,7 @@ import pytest
 
 from app.domain.events import ToolCallFinished, ToolCallStarted
 from app.engine import Atelier
-from app.engine.history import run_events
+from app.engine.journal import run_events
 from app.llm.secrets import KeyVault
 from tests.chaos.worker import CALLS
 

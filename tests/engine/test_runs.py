@@ -16,7 +16,7 @@ from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType
 from app.domain.workflow import RunMode, RunStatus
 from app.engine import Atelier
-from app.engine.history import run_events
+from app.engine.journal import run_events
 from app.llm.scripted import ScriptedModel
 from app.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.engine.conftest import Opener, Recorder

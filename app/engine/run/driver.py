@@ -19,6 +19,7 @@ from app.domain.events import (
     RunFailed,
     RunFinished,
     RunPaused,
+    RunResumed,
 )
 from app.domain.question import QuestionStatus
 from app.domain.workflow import RunStatus
@@ -27,8 +28,10 @@ from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import ModelCall
 from app.engine.run.state import RunState
 from app.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Step, Wait, next_step
-from app.engine.run.tool_calls import ToolCalls, closed
+from app.engine.run.tool_calls import INTERRUPTED, ToolCalls, closed
+from app.engine.slots import Slots
 from app.i18n import _
+from app.llm.secrets import redact
 from app.policy import budget
 
 log = logging.getLogger(__name__)
@@ -38,11 +41,16 @@ SUPERSEDED = "The user sent a new message instead of waiting for this."
 OUT_OF_TIME = "The time allowed for this run was over before it was done."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Stop:
-    """Why the driver is stopped in the middle of a step: the run ends, or it goes on with ``then``."""
+    """Why the driver is stopped in the middle of a step: the run ends, or it goes on with ``then``.
+
+    Attributes:
+        done: whether it was done, once that is known; False when the run was over before it could be.
+    """
 
     kind: Literal["cancel", "interrupt"]
+    done: asyncio.Future[bool]
     then: tuple[EventBody, ...] = ()
 
 
@@ -53,17 +61,16 @@ class Driver:
         pause_requested: the run pauses at the next step's border.
         stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the program closes, and
             the journal is left as it is for the next start.
-        stopped: done when the events of such a stop are committed.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, slots: Slots) -> None:
         self._env = env
         self._handle = handle
+        self._slots = slots
         self._calls = ToolCalls(env, handle)
         self._model_call: ModelCall | None = None
         self.pause_requested = False
         self.stop: Stop | None = None
-        self.stopped: asyncio.Future[None] | None = None
 
     async def drive(self) -> None:
         """Work until the run waits or is over.
@@ -72,61 +79,92 @@ class Driver:
             StorageError: an event could not be committed; nothing after it was done.
             CancelledError: the program closes.
         """
-        while True:
-            try:
-                while await self._advance():
-                    pass
-                return
-            except asyncio.CancelledError:
-                stop, task = self.stop, asyncio.current_task()
-                if stop is None or task is None:
-                    raise
-                task.uncancel()
-                self.stop = None
-                await self._stopped(stop)
-                if self.stopped is not None and not self.stopped.done():
-                    self.stopped.set_result(None)
+        has_slot = False
+        try:
+            while True:
+                try:
+                    if not has_slot:
+                        waited = await self._slots.take()
+                        has_slot = True
+                        if waited:
+                            await self._forget_wait()
+                    while await self._advance():
+                        pass
+                    return
+                except asyncio.CancelledError:
+                    task = asyncio.current_task()
+                    if self.stop is None or task is None:
+                        raise
+                    task.uncancel()
+                    await self._stopped(self.stop)
+                    if task.cancelling():
+                        raise
+                    if self._handle.current.status.final:
+                        return
+        finally:
+            if has_slot:
+                self._slots.free()
+
+    async def _forget_wait(self) -> None:
+        """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
+        if self._handle.current.agent.budget.max_seconds is not None:
+            await self._env.journal.append_if(self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)])
 
     async def _advance(self) -> bool:
+        if self.stop is not None:
+            # The step ended instead of letting itself be cancelled.
+            await self._stopped(self.stop)
+            return True
         state = self._handle.current
         step = next_step(state)
+        # A run that waits for its user can be paused too: then the answer alone does not set it going.
+        waits = isinstance(step, Wait) and step.reason == "user"
+        if self.pause_requested and (waits or not isinstance(step, Append | Finish | Wait | Done)):
+            if await self._if_still(state, RunPaused(reason=PauseReason.USER)):
+                self.pause_requested = False
+            return True
         if isinstance(step, Wait | Done):
             return False
-        if self.pause_requested and not isinstance(step, Append | Finish):
-            self.pause_requested = False
-            await self._env.journal.append(self._handle, RunPaused(reason=PauseReason.USER))
-            return False
-        await self._perform(step, state)
+        try:
+            await self._perform(step, state)
+        except Exception as error:
+            await self._unexpected(_worst(error) if isinstance(error, ExceptionGroup) else error)
+        self._model_call = None
         return True
+
+    async def _if_still(self, state: RunState, *bodies: EventBody) -> bool:
+        """Append what follows from a state, unless something was said meanwhile: then what is to be done is judged anew."""
+        return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None)
 
     async def _perform(self, step: Step, state: RunState) -> None:
         if isinstance(step, Append):
-            await self._env.journal.append(self._handle, *step.bodies)
+            await self._if_still(state, *step.bodies)
         elif isinstance(step, CallModel):
             self._model_call = ModelCall(self._env, self._handle)
-            try:
-                await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
-            except Exception as error:
-                await self._unexpected(error)
-            self._model_call = None
+            await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
         elif isinstance(step, ExecuteCalls):
             await self._in_time(state, self._calls.execute(step.calls))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
             ending = step.ending
-            await self._env.journal.append(self._handle, RunFinished(status=ending.status, summary=ending.summary, result=ending.result))
+            await self._if_still(state, RunFinished(status=ending.status, summary=ending.summary, result=ending.result))
 
     async def _unexpected(self, error: Exception) -> None:
-        """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again."""
-        if isinstance(error, StorageError):
+        """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
+
+        Raises:
+            StorageError: nothing can be written at all.
+        """
+        if isinstance(error, StorageError) and error.code != "query":
             raise error
         code = error.code if isinstance(error, AtelierError) else "internal_error"
-        if not isinstance(error, AtelierError):
-            log.exception("the model call failed unexpectedly")
-        message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        interrupted = self._model_call.interrupted("error") if self._model_call else []
-        await self._env.journal.append(self._handle, *interrupted, RunFailed(code=code, message=message), clear_partial=True)
+        if not isinstance(error, AtelierError) or isinstance(error, StorageError):
+            log.error("a step failed unexpectedly", exc_info=error)
+        message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
+        failed = RunFailed(code=code, message=message)
+        kept = self._model_call.interrupted("error") if self._model_call and not isinstance(error, StorageError) else []
+        await self._env.journal.append_if(self._handle, lambda now: None if now.status.final else [*kept, failed], clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
@@ -146,35 +184,70 @@ class Driver:
             if not doing.done():
                 doing.cancel()
                 await asyncio.gather(doing, return_exceptions=True)
-        cap = budget.caps(state.agent, state.raised_limits)[LimitKind.TIME]
+        await self._env.journal.append_if(self._handle, self._out_of_time, clear_partial=True)
+
+    def _out_of_time(self, now: RunState) -> list[EventBody] | None:
+        if _held(now):
+            return None
+        cap = budget.caps(now.agent, now.raised_limits)[LimitKind.TIME]
         # The timer and the events' clock may differ by a little: the cap was reached, so the value is at least the cap.
-        value = max(cap, self._handle.current.elapsed_ms / 1000)
-        closing = self.closing(CallStatus.TIMEOUT, OUT_OF_TIME, "time", only_started=True)
-        reached = LimitReached(limit=LimitKind.TIME, value=value, cap=cap)
-        await self._env.journal.append(self._handle, *closing, reached, RunPaused(reason=PauseReason.LIMIT), clear_partial=True)
+        value = max(cap, now.elapsed_ms / 1000)
+        closing = self._closing(now, CallStatus.TIMEOUT, OUT_OF_TIME, "time", only_started=True)
+        return [*closing, LimitReached(limit=LimitKind.TIME, value=value, cap=cap), RunPaused(reason=PauseReason.LIMIT)]
 
     async def _stopped(self, stop: Stop) -> None:
+        """Commit what a stop means. A run that ended in the very moment stays as it ended."""
         reason, text = ("stopped", CANCELLED) if stop.kind == "cancel" else ("superseded", SUPERSEDED)
-        closing = self.closing(CallStatus.CANCELLED, text, reason)
-        end: tuple[EventBody, ...] = stop.then
-        if stop.kind == "cancel":
-            end = (*end, RunFinished(status=RunStatus.CANCELLED))
-        await self._env.journal.append(self._handle, *closing, *end, clear_partial=True)
+        end = (RunFinished(status=RunStatus.CANCELLED),) if stop.kind == "cancel" else ()
 
-    def closing(self, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
+        done = False
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            nonlocal done
+            if now.status.final:
+                return None
+            done = True
+            # It may have reached a pause in the very moment; who interrupts wants it to go on.
+            resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "interrupt" else []
+            return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
+
+        try:
+            await self._env.journal.append_if(self._handle, decide, clear_partial=True)
+        except Exception:
+            done = False
+            raise
+        finally:
+            # What was decided is committed, even when the wait for it was cut short.
+            self._model_call = None
+            self.stop = None
+            if not stop.done.done():
+                stop.done.set_result(done)
+
+    def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
         """Events that close everything open: the partial reply, calls and questions."""
         events: list[EventBody] = self._model_call.interrupted(reason) if self._model_call else []
-        self._model_call = None
-        return events + closing_events(self._handle.current, status, text, only_started=only_started)
+        return events + closing_events(now, status, text, only_started=only_started)
 
 
-def closing_events(state: RunState, status: CallStatus, text: str, *, only_started: bool = False) -> list[EventBody]:
-    """Events that close a run's open questions and calls."""
+def _held(now: RunState) -> bool:
+    return now.status.final or now.pause is not None
+
+
+def _worst(group: ExceptionGroup[Exception]) -> Exception:
+    """The error of a group that says most: one of the storage, else the first."""
+    flat = [one for each in group.exceptions for one in ([_worst(each)] if isinstance(each, ExceptionGroup) else [each])]
+    return next((error for error in flat if isinstance(error, StorageError)), flat[0])
+
+
+def closing_events(state: RunState, status: CallStatus, text: str, *, only_started: bool = False, lost: bool = False) -> list[EventBody]:
+    """Events that close a run's open questions and calls; ``lost``: who worked on the started ones died, so what they did is unknown."""
     events: list[EventBody] = []
     if not only_started:
         for question in state.questions:
             events.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
     for call in state.open_calls:
-        if not only_started or call.status == "started":
+        if lost and call.status == "started":
+            events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)
+        elif not only_started or call.status == "started":
             events += closed(call, status, text)
     return events

@@ -35,8 +35,10 @@ from app.engine.gateway import OpenModel
 from app.engine.journal import RunHandle
 from app.engine.run import context, prompt
 from app.engine.run.environment import RunEnvironment
+from app.engine.run.mend import mended
 from app.engine.run.state import Entry, RunState
 from app.i18n import N_, _
+from app.llm.secrets import redact
 from app.llm.tokens import cost, estimate
 from app.tools.base import ToolCategory
 
@@ -115,8 +117,8 @@ class ModelCall:
             await self._commit(opened, ready, reply, duration_ms)
 
     def interrupted(self, reason: str) -> list[EventBody]:
-        """The events that keep what was streamed when the request is cut off; empty when nothing was."""
-        if not (self.content or self.reasoning):
+        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when the whole reply is kept."""
+        if not (self.content or self.reasoning) or self._handle.current.message_id == self.message_id:
             return []
         return [ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason)]
 
@@ -223,7 +225,7 @@ class ModelCall:
         if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
             self._saved_at = now
             await self._env.repos.journal.save_partial(
-                state.run_id, state.workflow_id, self.message_id, content=self.content, reasoning=self.reasoning
+                state.run_id, state.workflow_id, self.message_id, content=mended(self.content), reasoning=mended(self.reasoning)
             )
 
     async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
@@ -266,10 +268,11 @@ class ModelCall:
             calibration = self._env.calibrations[state.agent.model]
             calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
         smaller = error.n_ctx if error.n_ctx and error.n_ctx < known else int(known * SHRINK)
-        await self._env.journal.append(self._handle, *self.interrupted("overflow"), WindowLearned(context_window=max(512, smaller)))
+        learned = WindowLearned(context_window=max(512, smaller))
+        await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
 
     async def _failed(self, code: str, error: ProviderError) -> None:
-        failed = RunFailed(code=code, message=error.localized(_), recoverable=error.recoverable or code != "bad_request")
+        failed = RunFailed(code=code, message=redact(error.localized(_)), recoverable=error.recoverable or code != "bad_request")
         await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
 
 

@@ -13,7 +13,8 @@ from app.domain.events import RunEvent
 from app.domain.memory import MemoryScope
 from app.domain.task import Task
 from app.domain.workflow import Message, Workflow
-from app.engine.history import run_events, workflow_events
+from app.engine.history import workflow_events
+from app.engine.journal import run_events
 from app.engine.services import checks
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import name_from, numbered, placeholders
