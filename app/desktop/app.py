@@ -21,7 +21,7 @@ from app.desktop.bridge import Bridge, Opener
 from app.desktop.crash import CrashHandler
 from app.desktop.theme import theme
 from app.desktop.window import MainWindow
-from app.i18n import _
+from app.i18n import LANGUAGES, _, language, system_language
 
 if TYPE_CHECKING:
     import asyncio
@@ -70,6 +70,7 @@ class Program(QObject):
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
         self.crash.install()
         theme().install(look.get("theme", "system"), int(look.get("font_scale", 100)))
+        self._shown_language = ""
         self._switch_language(self._language or look.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(look.get("window", {}))
@@ -166,8 +167,10 @@ class Program(QObject):
     def _apply(self, settings: Settings) -> None:
         theme().set_mode(settings.theme)
         theme().set_scale(settings.font_scale)
-        if not self._language:
-            self._switch_language(settings.language)
+        wanted = self._language or settings.language
+        code = wanted if wanted in LANGUAGES else system_language()
+        if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
+            self._switch_language(code)
         self._write_first_look(settings)
 
     def _on_failed(self, error: BaseException) -> None:
@@ -179,13 +182,14 @@ class Program(QObject):
         self.window.leave_engine_error()
         self.bridge.start_engine()
 
-    def _on_changed(self, topic: str, _key: str) -> None:
-        if topic == "settings":
+    def _on_changed(self, topic: str, key: str) -> None:
+        if topic == "settings" and key != "window":
+            if key == "language":
+                self._language = ""  # a choice made now is stronger than the command line's
             self.bridge.start(self._reapply())
 
     async def _reapply(self) -> None:
         settings = await self.bridge.call(lambda a: a.settings.get())
-        self._language = ""
         self._apply(settings)
         if self.window.presenter is not None:
             self.window.presenter.set_notifications(settings.notifications)
@@ -197,11 +201,10 @@ class Program(QObject):
         if self.bridge.ready:
             self.bridge.do(lambda a: a.settings.update(language=code))
 
-    @staticmethod
-    def _switch_language(code: str) -> None:
+    def _switch_language(self, code: str) -> None:
         from app.desktop.settings.language import switch_language
 
-        switch_language(code)
+        self._shown_language = switch_language(code)
 
     # -- the end ----------------------------------------------------------------------------------------------------------------
     def _on_closing(self) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app import i18n
 from app.desktop import app as desktop
 from app.desktop.crash import CrashHandler, report_text
 from app.domain.agent import Agent, AgentConfig
@@ -172,3 +173,22 @@ def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     assert program._read_first_look() == {}
     assert (program._language, program._level) == ("fr", "DEBUG")
     program.window.deleteLater()
+
+
+def test_the_command_lines_language_wins_over_the_stored_one(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    seen: list[str] = []
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        i18n.set_language("en")  # as the engine does with the stored setting
+        yield engine
+
+    def then(program: desktop.Program) -> bool:
+        if program.bridge.ready and engine.calls("go_on"):
+            seen.append(i18n.language())
+        return bool(seen)
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, ["--lang", "fr"], opener=opener) == 0
+    assert seen == ["fr"]

@@ -54,7 +54,7 @@ class ChatHeader(Translated, QWidget):
         row.setContentsMargins(16, 8, 12, 8)
         row.setSpacing(10)
         row.addWidget(self.left)
-        row.addWidget(self.title, 3)
+        row.addWidget(self.title, 100)
         row.addWidget(self.agents)
         row.addWidget(self.models)
         row.addStretch(1)
@@ -156,6 +156,11 @@ class ChatHeader(Translated, QWidget):
 class _Picker(QComboBox):
     """A combo box that ends its text in … when it is too narrow, instead of cutting it."""
 
+    def sizeHint(self) -> QSize:
+        """As wide as the chosen text, not as the longest one."""
+        width = self.fontMetrics().horizontalAdvance(self.currentText()) + theme().px(12) + 34
+        return QSize(min(width, theme().px(220)), super().sizeHint().height())
+
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(64), super().minimumSizeHint().height())
 
@@ -178,10 +183,9 @@ def _picker(name: str, variant: str, parent: QWidget) -> QComboBox:
     box = _Picker(parent)
     box.setObjectName(name)
     mark(box, variant)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    box.setMinimumContentsLength(4)
+    box.currentTextChanged.connect(lambda *_: box.updateGeometry())
     box.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
     box.setCursor(Qt.CursorShape.PointingHandCursor)
-    box.view().setMinimumWidth(180)
+    box.view().setMinimumWidth(theme().px(220))
     box.hide()
     return box

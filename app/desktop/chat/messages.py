@@ -169,8 +169,9 @@ class UserBubble(_Message):
             self._text.setGeometry(side, y, inner, height)
             y += height
         bubble_width = inner + 2 * side
-        self._bubble.setGeometry(width - bubble_width, 8, bubble_width, y + edge)
-        bottom = 8 + y + edge
+        lower = edge - look.px(3)  # the text's own line spacing is above its letters
+        self._bubble.setGeometry(width - bubble_width, 8, bubble_width, y + lower)
+        bottom = 8 + y + lower
         return self._place_actions(width, bubble_width, bottom)
 
     def _place_actions(self, width: int, bubble_width: int, bottom: int) -> int:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from app.domain.workflow import Workflow
 
 PAGE = 100
+_AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children"})
+"""States in which a run can be stopped and talks to its user; a paused one waits for a decision."""
 
 
 class TranscriptPages(QObject):
@@ -68,7 +70,7 @@ class TranscriptPages(QObject):
             return
         transcript.load(stored)
         if run is not None:
-            transcript.live_run = run.id if run.status.value == "processing" else ""
+            transcript.live_run = run.id if run.status.value in _AT_WORK else ""
             transcript.status = run.status.value
             transcript.settle(run.status.value)
         self.complete = len(stored) < PAGE

@@ -12,6 +12,7 @@ from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.find_bar import FindBar
 from app.desktop.chat.header import ChatHeader
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.image_gate import ImageGate
 from app.desktop.chat.pages import TranscriptPages
 from app.desktop.chat.view import ChatView, EntryWidget
 from app.desktop.theme import mark, theme
@@ -20,6 +21,8 @@ from app.desktop.widgets import EmptyState, Translated
 from app.i18n import _
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.desktop.bridge import Bridge
     from app.domain.agent import Agent, AgentConfig
     from app.domain.provider import ModelInfo
@@ -177,7 +180,7 @@ class ChatPanel(Translated, QWidget):
         transcript = self.pages.current
         if transcript is None:
             return
-        self.host.images = _gate(workflow)
+        self.host.images = ImageGate(_picture_folders(workflow, self.bridge.data_dir))
         self._agent_id = workflow.agent_id
         self._model = self._model_of(transcript.entries)
         self._draft_of = workflow.id
@@ -227,7 +230,7 @@ class ChatPanel(Translated, QWidget):
 
             self._starter = StarterNotice(self)
             self._starter.better_models_wanted.connect(self.better_models_wanted)
-            self._above_composer.addWidget(self._starter)
+            self._above_composer.addWidget(self._starter, 0, Qt.AlignmentFlag.AlignLeft)
         self._starter.set_model(provider, model)
 
     def _window_of(self) -> int:
@@ -432,7 +435,6 @@ async def _cancel(atelier: Any, workflow_id: str) -> None:
         await atelier.runs.cancel(run_id)
 
 
-def _gate(workflow: Workflow) -> Any:
-    from app.desktop.chat.image_gate import ImageGate
-
-    return ImageGate(workflow.folders)
+def _picture_folders(workflow: Workflow, data_dir: Path | None) -> list[str | Path]:
+    """Where pictures of a conversation may come from: its workspace, and what was attached."""
+    return [*workflow.folders, *([data_dir / "attachments"] if data_dir is not None else [])]

@@ -36,6 +36,8 @@ _SHOWN_CHARS = 20_000
 
 def summary(arguments: dict[str, Any]) -> str:
     """The plain values of a call's arguments on one line."""
+    if isinstance(arguments.get("question"), str):
+        return " ".join(arguments["question"].split())
     parts = [str(value) for value in arguments.values() if isinstance(value, str | int | float) and str(value).strip()]
     return " · ".join(" ".join(part.split())[:200] for part in parts[:4])
 

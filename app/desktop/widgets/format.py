@@ -22,7 +22,9 @@ def number(value: float, decimals: int = 0) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """``0.1 s``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    """``12 ms``, ``0.1 s``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if milliseconds < 95:
+        return f"{round(milliseconds)}{NARROW}ms"
     seconds = milliseconds / 1000
     if seconds < 9.95:
         return f"{number(seconds, 1)}{NARROW}s"

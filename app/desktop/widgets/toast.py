@@ -11,6 +11,8 @@ from app.desktop.theme import mark
 from app.desktop.widgets.basic import label
 
 DEFAULT_MS = 6000
+WIDEST = 520
+"""Pixels after which a message goes on on a second line."""
 
 
 class Toast(QFrame):
@@ -24,7 +26,11 @@ class Toast(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 10, 16, 10)
         row.setSpacing(16)
-        row.addWidget(label(text, parent=self))
+        words = label(text, parent=self)
+        if words.sizeHint().width() > WIDEST:
+            words.setWordWrap(True)
+            words.setMinimumWidth(WIDEST)
+        row.addWidget(words)
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
         self._used = False

@@ -44,6 +44,7 @@ def test_icon_button_has_an_accessible_name(qtbot: QtBot) -> None:
 
 def test_numbers_follow_the_language() -> None:
     narrow = shown.NARROW
+    assert shown.duration(3) == f"3{narrow}ms"
     assert shown.duration(100) == f"0.1{narrow}s"
     assert shown.duration(61_000) == f"1{narrow}min 01{narrow}s"
     assert shown.tokens(12_400) == f"12.4{narrow}k"

@@ -1,0 +1,261 @@
+"""Screenshots of the real program, for the README and for critical eyes: ``python packaging/screenshots.py [FOLDER]``.
+
+The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that every run shows the
+same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from app.desktop import app as desktop
+from app.desktop.theme import theme
+from app.domain.agent import AgentConfig
+from app.domain.chat import ChatReply, ToolCall, Usage
+from app.domain.memory import Memory, MemoryType
+from app.domain.task import TaskStatus
+from app.llm.scripted import ScriptedModel
+
+SIZE = (1360, 860)
+REPLY = {
+    "fr": """Voici le cœur du module :
+
+```python
+class Sandbox:
+    \"\"\"Exécute un outil dans un processus isolé.\"\"\"
+
+    async def run(self, call: ToolCall) -> Result:
+        async with asyncio.timeout(call.limit):  # délai
+            return await self._spawn(call.name, call.args)
+```
+
+- chaque appel émet `started`, `output`, `finished` ;
+- l’annulation se propage au processus fils ;
+- les erreurs deviennent des *événements*, jamais des exceptions perdues.
+
+| étape | durée |
+|---|--:|
+| lecture | 0,1 s |
+| calcul | 2,4 s |
+""",
+    "en": """Here is the heart of the module:
+
+```python
+class Sandbox:
+    \"\"\"Runs a tool in a process of its own.\"\"\"
+
+    async def run(self, call: ToolCall) -> Result:
+        async with asyncio.timeout(call.limit):  # deadline
+            return await self._spawn(call.name, call.args)
+```
+
+- every call emits `started`, `output`, `finished`;
+- cancelling reaches the child process;
+- errors become *events*, never lost exceptions.
+
+| step | time |
+|---|--:|
+| reading | 0.1 s |
+| computing | 2.4 s |
+""",
+}
+WORDS = {
+    "fr": {
+        "agent": "Architecte",
+        "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ? 🚀",
+        "plan": "Je calcule d’abord le délai, puis je propose un découpage en **trois modules** : `registry`, `sandbox` et `events`.",
+        "others": ("Tri des journaux d’erreurs", "Résumé des réunions d’équipe"),
+        "tasks": ("Lire le registre", "Lister les dépendances", "Isoler l’exécution", "Écrire les tests", "Mettre à jour la doc"),
+        "memory": "L’utilisateur préfère des modules courts.",
+        "question": "Quels isolements faut-il activer pour les outils ?",
+        "options": ("Processus séparé", "Dossier temporaire", "Réseau coupé"),
+        "placeholder": "Autre réponse ou précision…",
+    },
+    "en": {
+        "agent": "Architect",
+        "ask": "Can you isolate the execution of tools and add a test? 🚀",
+        "plan": "First I compute the deadline, then I propose a split into **three modules**: `registry`, `sandbox` and `events`.",
+        "others": ("Sorting the error logs", "Summary of team meetings"),
+        "tasks": ("Read the registry", "List the dependencies", "Isolate execution", "Write the tests", "Update the docs"),
+        "memory": "The user prefers short modules.",
+        "question": "Which isolation should be switched on for tools?",
+        "options": ("Process of its own", "Temporary folder", "Network cut off"),
+        "placeholder": "Another answer, or more detail…",
+    },
+}
+Shot = tuple[str, str, str, int]
+"""Name, language, theme, font scale."""
+SHOTS: tuple[Shot, ...] = (
+    ("conversation-light-fr", "fr", "light", 100),
+    ("conversation-dark-fr", "fr", "dark", 100),
+    ("conversation-light-en", "en", "light", 100),
+    ("conversation-large-fr", "fr", "light", 150),
+)
+
+
+def scripted(language: str) -> ScriptedModel:
+    """The turn every screenshot shows: a calculation, the answer, then a question that stays open."""
+    words = WORDS[language]
+    question = {
+        "operation": "ask",
+        "question": words["question"],
+        "questionType": "mixed",
+        "options": [{"id": str(number), "label": label} for number, label in enumerate(words["options"])],
+        "textPlaceholder": words["placeholder"],
+    }
+    usage = Usage(tokens_input=5200, tokens_output=1000, cost=0.011)
+    calculate = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "12*7"})
+    return ScriptedModel(
+        [
+            ChatReply(content=str(words["plan"]), tool_calls=(calculate,), usage=usage),
+            ChatReply(content=REPLY[language], usage=usage),
+            ChatReply(tool_calls=(ToolCall(id="c2", name="UserQuestionTool", arguments=question),), usage=usage),
+        ]
+    )
+
+
+async def fill(atelier: Any, language: str) -> None:
+    """Agents, tasks, a memory and older workflows."""
+    words = WORDS[language]
+    config = AgentConfig(
+        name=str(words["agent"]), provider="demo", model="gpt-local", tools=("CalculatorTool", "UserQuestionTool", "TodoTool", "MemoryTool")
+    )
+    agent = await atelier.agents.save(config)
+    await atelier.settings.update(first_start_done=True, default_agent_id=agent.id, language=language)
+    for name in reversed(words["others"]):
+        await atelier.workflows.create(str(name), agent.id)
+    await atelier.repos.memories.save(Memory(type=MemoryType.USER_PREF, content=str(words["memory"]), source="user"), None)
+
+
+async def add_tasks(atelier: Any, language: str, workflow_id: str) -> None:
+    for number, name in enumerate(WORDS[language]["tasks"]):
+        task = await atelier.tasks.create(workflow_id, name=str(name))
+        if number < 2:
+            await atelier.tasks.complete(workflow_id, task.id)
+        elif number == 2:
+            await atelier.tasks.set_status(workflow_id, task.id, TaskStatus.IN_PROGRESS)
+
+
+class Photographer:
+    """Drives the window and saves what it shows."""
+
+    def __init__(self, program: desktop.Program, folder: Path, shots: tuple[Shot, ...]) -> None:
+        self.program, self.folder, self.shots = program, folder, shots
+        self.window, self.bridge = program.window, program.bridge
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 20) -> None:
+        """Wait for something on the screen.
+
+        Raises:
+            TimeoutError: it never came.
+        """
+        left = int(seconds / 0.02)
+        while not condition():
+            left -= 1
+            if left < 0:
+                raise TimeoutError("what was waited for never came to the screen")
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.4)
+
+    def save(self, name: str) -> None:
+        path = self.folder / f"{name}.png"
+        self.window.grab().save(str(path))
+        print(path)
+
+    async def send(self, text: str) -> None:
+        self.window.chat.composer.field.setPlainText(text)
+        self.window.chat.composer.submit()
+
+    async def take(self) -> None:
+        """All pictures of one language."""
+        language = self.shots[0][1]
+        words = WORDS[language]
+        chat = self.window.chat
+        self.window.resize(*SIZE)
+        await self.until(lambda: chat.composer._enabled)
+        await self.send(str(words["ask"]))
+        await self.until(lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3)
+        await self.bridge.call(lambda a: add_tasks(a, language, chat.workflow_id))
+        await asyncio.sleep(1)
+        for name, _language, mode, scale in self.shots:
+            await self.bridge.call(lambda a, mode=mode, scale=scale: a.settings.update(theme=mode, font_scale=scale))
+            await self.until(lambda mode=mode, scale=scale: theme().tokens.name == mode and round(theme().scale * 100) == scale)
+            self.save(name)
+        await self.bridge.call(lambda a: a.settings.update(theme="light", font_scale=100))
+        await asyncio.sleep(0.5)
+        await self.palette_and_settings(language)
+        await self.send(str(words["ask"]))
+        await self.until(lambda: self.window.presenter.dialog is not None)
+        self.save(f"question-light-{language}")
+        await self.bridge.call(lambda a: a.settings.update(theme="dark"))
+        await self.until(lambda: theme().tokens.dark)
+        self.save(f"question-dark-{language}")
+
+    async def palette_and_settings(self, language: str) -> None:
+        self.window.command_palette()
+        await asyncio.sleep(0.4)
+        assert self.window._palette is not None
+        self.window._palette.grab().save(str(self.folder / f"palette-{language}.png"))
+        self.window._palette.hide()
+        self.window.open_settings()
+        await asyncio.sleep(0.8)
+        settings = self.window._settings_window
+        for page in ("general", "providers", "agents"):
+            settings.show_page(page)
+            await asyncio.sleep(0.5)
+            settings.grab().save(str(self.folder / f"settings-{page}-{language}.png"))
+        settings.close()
+
+
+def run(language: str, folder: Path) -> None:
+    """Open the program once for a language and take its pictures."""
+    shots = tuple(shot for shot in SHOTS if shot[1] == language)
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        from app.engine.atelier import Atelier
+
+        model = scripted(language)
+        async with Atelier.open(data_dir, model_factory=lambda _agent: model) as atelier:
+            await fill(atelier, language)
+            yield atelier
+
+    original = desktop.Program._on_opened
+
+    async def then_photograph(program: desktop.Program) -> None:
+        await original(program)
+        try:
+            await Photographer(program, folder, shots).take()
+        finally:
+            program.window.close()
+
+    desktop.Program._on_opened = then_photograph  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory() as data:
+            desktop.main(Path(data), [], opener=opener)
+    finally:
+        desktop.Program._on_opened = original  # type: ignore[method-assign]
+
+
+def main() -> None:
+    if len(sys.argv) > 2:  # one language a process: Qt keeps its translators
+        run(sys.argv[2], Path(sys.argv[1]))
+        return
+    import subprocess
+
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out/screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    for language in WORDS:
+        subprocess.run([sys.executable, __file__, str(folder), language], check=True)
+
+
+if __name__ == "__main__":
+    main()
