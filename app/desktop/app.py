@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 CLOSE_TIMEOUT_S = 15
 FIRST_PAINT_S = 1.0
+SWITCH_S = 0.001
+"""How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
+every call into Qt gives the interpreter away and asks for it again."""
 FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
@@ -42,6 +45,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
         argv: the command line, for ``--lang`` and ``--log-level``.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
     """
+    sys.setswitchinterval(SWITCH_S)
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
     assert isinstance(qt, QApplication)
@@ -152,6 +156,7 @@ class Program(QObject):
         settings = await self.bridge.call(lambda a: a.settings.get())
         self._apply(settings)
         await self.window.start(settings)
+        _calm_collector()
         if not settings.first_start_done:
             self._first_start()
         await self.bridge.call(lambda a: a.go_on())
@@ -299,6 +304,15 @@ class _PaintWatcher(QObject):
 
     def _done(self) -> None:
         self.painted = True
+
+
+def _calm_collector() -> None:
+    """Take what is loaded by now out of the garbage collector's rounds: going through all of it holds the window up for 100 ms."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _option(argv: Sequence[str], name: str) -> str:
