@@ -154,7 +154,8 @@ def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int
     # Characters may take several bytes: what has to go is reckoned in this text's own mixture.
     gone = int(over / factor * BYTES_PER_TOKEN * len(longest.text) / max(1, size)) + len(CUT_MARK) + 40
     kept = max(SHORTEST, len(longest.text) - gone)
-    if kept >= len(longest.text):
+    if len(shortened(longest.text, kept, "")) >= len(longest.text):
+        # What is left is calls, images or many short texts: nothing here can give way, and trying again would go on for ever.
         raise ContextOverflowError(
             N_("The conversation's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
             window=window,

@@ -143,3 +143,12 @@ def test_tools_are_sent_as_given() -> None:
     ready = plan(Script(config=agent()).state, system="s", tools=(tool,), window=4096, tool_tokens=40)
     assert isinstance(ready, Ready)
     assert ready.request.tools == (tool,)
+
+
+def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_for_ever() -> None:
+    script = Script(message="m" * 260)
+    script.add(reply("", *(call(f"c{number}", expression="9" * 260) for number in range(12))))
+    for number in range(12):
+        script.add(started(f"c{number}"), finished(f"c{number}", text="r" * 260))
+    with pytest.raises(ContextOverflowError):
+        fitted(script, 1024)
