@@ -39,7 +39,7 @@ from app.domain.events import (
     WindowLearned,
 )
 from app.domain.workflow import RunStatus
-from app.engine.run.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark
+from app.engine.run.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
 from app.policy import loop_guard
 
 CUT_TO = 400
@@ -111,10 +111,6 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
     )
 
 
-def _user_entry(seq: int, body: UserMessage) -> Entry:
-    return Entry(seq=seq, kind=EntryKind.USER, text=body.content, images=body.images, retention=Retention.CRITICAL)
-
-
 @_on(UserMessage)
 def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunState:
     busy = state.needs_model or bool(state.open_calls)
@@ -125,7 +121,7 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
     return replace(
         state,
-        entries=(*state.entries, _user_entry(event.seq, body)),
+        entries=(*state.entries, user_entry(event.seq, body)),
         needs_model=True,
         iterations=0,
         ending=None,
@@ -136,7 +132,7 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
 def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
-    added = tuple(_user_entry(seq, message) for message in state.silent)
+    added = tuple(user_entry(seq, message) for message in state.silent)
     return replace(state, entries=state.entries + added, silent=())
 
 
@@ -171,10 +167,11 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     first, *rest = state.queued
     return replace(
         state,
-        entries=(*state.entries, _user_entry(seq, first)),
+        entries=(*state.entries, user_entry(seq, first)),
         queued=tuple(rest),
         needs_model=True,
         iterations=0,
+        ending=None,
         asked_done=False,
     )
 
@@ -227,6 +224,9 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         state = replace(state, ending=Ending(status=status, summary=body.end_summary, result=str(result or "")))
     if not state.open_calls:
         state = _flush_silent(replace(state, needs_model=state.ending is None), event.seq)
+        if state.ending is not None:
+            # The agent is done, but with what it was told before: who wrote meanwhile is answered first.
+            state = _take_queued(state, event.seq)
     return state
 
 
@@ -293,7 +293,7 @@ def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent)
         cut = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
 
         def shorter(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-            return tuple(replace(e, text=shortened(e.text, *cut), images=(), cut=True) if e.seq in dropped else e for e in entries)
+            return tuple(replace(e, text=shortened(e.text, *cut), cut=True) if e.seq in dropped else e for e in entries)
 
         return replace(state, history=shorter(state.history), entries=shorter(state.entries))
     summary = Entry(seq=event.seq, kind=EntryKind.SUMMARY, text=body.summary, retention=Retention.CRITICAL)

@@ -163,9 +163,18 @@ class RunState:
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
+def user_entry(seq: int, message: UserMessage) -> Entry:
+    """A message as the conversation has it."""
+    return Entry(seq=seq, kind=EntryKind.USER, text=message.content, images=message.images, retention=Retention.CRITICAL)
+
+
 def carried(state: RunState) -> tuple[Entry, ...]:
-    """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out."""
+    """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
+
+    Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
+    """
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
+    kept += [user_entry(0, message) for message in (*state.silent, *state.queued)]
     size = len(kept)
     return tuple(
         Entry(
