@@ -158,8 +158,10 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
 async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int) -> Workflow:
     """A new workflow that holds everything up to stream event ``at``; the original stays as it is.
 
-    A run that was cut in its middle is paused and goes on when its owner resumes it. Tasks and questions get identities of their own, so
-    that nothing done in the fork touches the original.
+    A run that was cut in its middle is paused and goes on when its owner resumes it. What the events say is made again, with identities of
+    its own, so that nothing done in the fork touches the original: messages, tool calls, tasks, and questions, of which one that waited at
+    that point waits in the fork too. Memories and reports are not part of the journal and are not copied: they show what is known now, not
+    what was known at ``at``; the results of the calls that read or wrote them are in the conversation. Times are those of the copying.
 
     Raises:
         NotFoundError: the workflow has no event with that number.
@@ -187,13 +189,19 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     )
     await repos.workflows.create(target)
     copier = _Copier(journal, target.id)
-    async for event in workflow_events(repos, workflow_id):
-        if event.stream_from > at:
-            break
-        await copier.copy(event)
-    for handle in copier.runs.values():
-        if not handle.current.status.final and handle.current.pause is None:
-            await journal.append(handle, RunPaused(reason=PauseReason.USER))
+    try:
+        async for event in workflow_events(repos, workflow_id):
+            if event.stream_from > at:
+                break
+            await copier.copy(event)
+        for handle in copier.runs.values():
+            if not handle.current.status.final and handle.current.pause is None:
+                await journal.append(handle, RunPaused(reason=PauseReason.USER))
+    except BaseException:
+        # Half a copy is of no use to anybody.
+        journal.forget(target.id)
+        await repos.workflows.purge(target.id)
+        raise
     return await repos.workflows.get(target.id)
 
 
