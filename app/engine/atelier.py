@@ -140,8 +140,8 @@ class Atelier:
     ) -> AsyncIterator[StreamEvent]:
         """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
 
-        The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable. Closing the
-        iterator early leaves the run at work.
+        The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable, and so has status
+        ``error`` when the journal could not be written (then ``resume`` goes on). Closing the iterator early leaves the run at work.
 
         Args:
             agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
@@ -180,14 +180,14 @@ class Atelier:
                 await asyncio.wait((getting, settled), return_when=asyncio.FIRST_COMPLETED)
                 if getting.done():
                     event = getting.result()
-                    completed = event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id
+                    completed = _completes(event, run_id, completed)
                     yield event
                     continue
                 getting.cancel()
                 break
             while not queue.empty():
                 event = queue.get_nowait()
-                completed = event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id
+                completed = _completes(event, run_id, completed)
                 yield event
             if not completed:
                 yield await self._waiting(run_id)
@@ -201,6 +201,8 @@ class Atelier:
         paused = row.status is RunStatus.PAUSED
         handle = self.runs.state_of(run_id)
         limited = paused and handle is not None and handle.current.limit is not None
+        # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
+        broke = row.status is RunStatus.PROCESSING
         return StreamEvent(
             seq=self.journal.last_stream_seq(row.workflow_id),
             time=self.clock.now(),
@@ -213,7 +215,7 @@ class Atelier:
             depth=row.depth,
             durable=False,
             chunk_type=ChunkType.WORKFLOW_COMPLETE,
-            data={"status": "limited" if limited else "waiting"},
+            data={"status": "limited" if limited else "error" if broke else "waiting"},
         )
 
     async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
@@ -353,7 +355,13 @@ class Atelier:
             self.environment.fault = fault
         answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
-        self.runs.on_started = lambda workflow, content: self.workflows.name_after(workflow.id, content)
+        self.runs.on_started = self._name
+
+    async def _name(self, workflow: Workflow, content: str) -> None:
+        from app.engine.services.naming import placeholders
+
+        if workflow.name in placeholders():
+            await self.workflows.name_after(workflow.id, content)
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from app.domain.errors import NotFoundError
@@ -385,3 +393,8 @@ class Atelier:
             await self.embedder.aclose()
         await self.store.close()
         self._redacting()
+
+
+def _completes(event: StreamEvent, run_id: str, before: bool) -> bool:
+    """Whether the run's stream is complete after this event; what people do to the workflow's tasks meanwhile says nothing of it."""
+    return event.chunk_type is ChunkType.WORKFLOW_COMPLETE if event.run_id == run_id else before
