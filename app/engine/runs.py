@@ -20,6 +20,7 @@ from app.engine.journal import RunHandle, run_events
 from app.engine.live import LiveRuns
 from app.engine.run.driver import SUPERSEDED, closing_events
 from app.engine.run.environment import RunEnvironment
+from app.engine.run.mend import mended
 from app.engine.run.state import RunState
 from app.engine.steering import Steering
 from app.i18n import N_, language
@@ -93,7 +94,7 @@ class RunManager(Steering):
             NotFoundError: no such workflow.
         """
         check_message(content, images)
-        message = UserMessage(content=content, images=images, strategy=strategy)
+        message = UserMessage(content=mended(content), images=images, strategy=strategy)
         async with self._workflow_lock(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
@@ -131,7 +132,7 @@ class RunManager(Steering):
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
             if first is None or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
-            text = first.content if content is None else content
+            text = first.content if content is None else mended(content)
             check_message(text, first.images)
             message = UserMessage(content=text, images=first.images)
             if agent is None and not agent_id and not started.agent_id:
