@@ -256,9 +256,9 @@ class RunManager(Steering):
         if lock is not None and not lock.locked():
             del self._workflow_locks[workflow_id]
 
-    def replay(self, workflow_id: str) -> AsyncIterator[StreamEvent]:
+    def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
         """See ``history.replay``."""
-        return history.replay(self._env.repos, workflow_id)
+        return history.replay(self._env.repos, workflow_id, run_id)
 
     async def fork(self, workflow_id: str, at: int) -> Workflow:
         """See ``history.fork``."""
