@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from app.domain.settings import Settings
@@ -15,6 +16,8 @@ class SettingsService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._changing = asyncio.Lock()
+        """Two changes at once must not each write back what the other one replaced."""
 
     async def get(self) -> Settings:
         return await self._context.repos.settings.load()
@@ -27,6 +30,10 @@ class SettingsService:
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
         """
+        async with self._changing:
+            return await self._update(fields)
+
+    async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self.get()
         new = checks.changed(old, _("settings"), **fields)
         if new == old:
