@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import qasync
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -42,8 +42,11 @@ from app.llm.secrets import KeyVault
 T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)
 
-WAIT_MS = 15_000
+WAIT_MS = 8_000
 """How long a wait may take on a busy machine; everything here needs a small part of it."""
+
+LONG_MS = 2_000
+"""A single timer of the window that takes longer (a toast that goes away) is not waited for."""
 
 
 class DrivenLoop(qasync.QEventLoop):
@@ -121,8 +124,12 @@ class Desk:
 
     @property
     def idle(self) -> bool:
-        """Nothing the window started is still under way, and no event waits to be shown."""
-        return not self.bridge._tasks and not self.bridge._queue and not self.bridge._drainer.isActive()
+        """Nothing the window started is still under way, no event waits to be shown, and no short timer is about to reload or redraw."""
+        timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
+        short = [timer for timer in timers if timer.interval() < LONG_MS]
+        tasks = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
+        self.busy = [f"{t.parent()}" for t in short] + [str(t) for t in tasks]
+        return not (short or tasks or self.bridge._queue or self.bridge._drainer.isActive())
 
     def settle(self) -> None:
         """Until the window has nothing under way any more."""
@@ -174,7 +181,7 @@ class Desk:
 
     def describe(self) -> str:
         """What is on the screen, for the message of a failed wait."""
-        lines = [f"window: {rendered(self.window)[:3000]}", f"failures: {self.failures}", f"crashes: {self.crashes}"]
+        lines = [f"busy: {getattr(self,'busy','')}"] + [f"window: {rendered(self.window)[:3000]}", f"failures: {self.failures}", f"crashes: {self.crashes}"]
         if self.model is not None:
             lines.append(f"model calls: {len(self.model.requests)}")
         return "\n".join(lines)

@@ -17,7 +17,7 @@ from tests.e2e.asking import ask, calculate
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
 
-SAME_IN_BOTH = re.compile(r"^(Français|English|Ctrl\+K|Assistant|SmolLM2.*|[\W\d]*( s)?)$".replace(" ", r"\s"))
+SAME_IN_BOTH = re.compile(r"^(Français|English|Ctrl\+K|Assistant|SmolLM2.*|[\W\d]*( m?s)?)$".replace(" ", r"\s"))
 """Words on the screen that are names, keys or numbers."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit
 
 from app.domain.chat import ChatRequest, Role
 from app.domain.question import QuestionStatus
@@ -25,7 +25,8 @@ def begin(open_desk: OpenDesk, kind: str, **more: object) -> Desk:
     """A run that asks one question, with its dialog open."""
     desk = open_desk([[ask("q1", "Which colour?", kind, **more)], echo])
     desk.send("Paint it")
-    desk.until_shown("user-question-modal", "Which colour?")
+    dialog = desk.until_shown("user-question-modal", "Which colour?")
+    desk.until(lambda: dialog.isAncestorOf(QApplication.focusWidget()), "the dialog has the keyboard")
     return desk
 
 
