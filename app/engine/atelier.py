@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from app.engine.services.data import DataService
     from app.engine.services.memories import MemoryService
     from app.engine.services.models import ModelService
+    from app.engine.services.own_tools import OwnToolService
     from app.engine.services.providers import ProviderService
     from app.engine.services.questions import QuestionService
     from app.engine.services.reports import ReportService
@@ -61,7 +62,7 @@ class Atelier:
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, agents, providers, models, tasks, memories, reports, questions, settings, data: the services, one a noun.
+        workflows, agents, providers, models, tasks, memories, reports, questions, settings, data, own_tools: the services, one a noun.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -85,6 +86,7 @@ class Atelier:
     questions: QuestionService
     settings: SettingsService
     data: DataService
+    own_tools: OwnToolService
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -226,11 +228,22 @@ class Atelier:
         return stored.config, stored.id
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo."""
+        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
+
+        The memory search is loaded in the background, so that the first search does not wait for it.
+        """
         await self.runs.resume_all()
         if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
             self.memories.start_reembed()
+        self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
+
+    async def _warm(self) -> None:
+        try:
+            await self.memory_search.warm()
+        except Exception:
+            # The first search loads what is missing, or tells the person why it cannot.
+            log.exception("the memory search was not loaded ahead")
 
     async def use_embedder(self, settings: Settings) -> None:
         """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
@@ -269,6 +282,7 @@ class Atelier:
         await self._make_memory(settings, embedder)
         self._make_runs(settings, model_factory, fault)
         await self.runs.index()
+        await self.own_tools.load_confirmed()
         await self.agents.ensure_builtin()
 
     def _make_services(self, fault: FaultPoint | None) -> None:
@@ -277,6 +291,7 @@ class Atelier:
         from app.engine.services.data import DataService
         from app.engine.services.memories import MemoryService
         from app.engine.services.models import ModelService
+        from app.engine.services.own_tools import OwnToolService
         from app.engine.services.providers import ProviderService
         from app.engine.services.questions import QuestionService
         from app.engine.services.reports import ReportService
@@ -295,6 +310,7 @@ class Atelier:
         self.questions = QuestionService(self)
         self.settings = SettingsService(self)
         self.data = DataService(self)
+        self.own_tools = OwnToolService(self)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
         from app.engine.embedding import create_embedder, needs_server

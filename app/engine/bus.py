@@ -54,7 +54,7 @@ class EventBus:
         return unsubscribe
 
     def changed(self, topic: str, id: str) -> None:
-        """Tell that a row changed; topics: workflow, agent, provider, model, memory, report, settings, task, question, download."""
+        """Tell that a row changed; topics: workflow, agent, provider, model, memory, report, settings, task, question, download, tool."""
         for callback in list(self._changes):
             try:
                 callback(topic, id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from app.domain.agent import AgentConfig
 from app.domain.chat import ImagePart
 from app.domain.errors import LimitError, NotFoundError, StorageError
+from app.domain.question import QuestionStatus
 from app.domain.settings import EmbedderSettings
 from app.domain.stream import ChunkType
 from app.engine import Atelier
@@ -135,3 +137,39 @@ def test_images_have_limits() -> None:
         check_message("look", (image,) * 11)
     with pytest.raises(LimitError, match="larger than 6 MB"):
         check_message("look", (ImagePart(media_type="image/png", data="x" * (8 * 1024 * 1024 + 1)),))
+
+
+async def test_going_on_loads_the_memory_search_in_the_background(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        warmed = asyncio.Event()
+
+        async def warm() -> None:
+            warmed.set()
+
+        monkeypatch.setattr(atelier.memory_search, "warm", warm)
+        await atelier.go_on()
+        async with asyncio.timeout(5):
+            await warmed.wait()
+
+
+async def test_a_memory_search_that_cannot_be_loaded_ahead_is_logged(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_atelier() as atelier:
+
+        async def fail() -> None:
+            raise StorageError("no vectors")
+
+        monkeypatch.setattr(atelier.memory_search, "warm", fail)
+        await atelier.go_on()
+    assert "not loaded ahead" in caplog.text
+
+
+async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        for _each in range(3):
+            atelier.gate.record(workflow.id, QuestionStatus.TIMEOUT)
+        assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
+        await atelier.workflows.purge(workflow.id)
+        assert await atelier.gate.refusal(workflow.id) is None

@@ -1,4 +1,4 @@
-"""Tool files run only when their very bytes were confirmed."""
+"""Tool files are listed without being run, and running one gives its tools or says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.errors import UsageError
 from app.tools.base import ToolContext, ToolResult
-from app.tools.files import FileStatus, list_candidates, load_confirmed
+from app.tools.files import MAX_BYTES, FileStatus, ToolFile, list_candidates, run, source
 from app.tools.registry import ToolRegistry
 
 GOOD = '''
@@ -26,27 +27,31 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write(folder: Path, name: str, text: str) -> dict[str, str]:
-    (folder / name).write_bytes(text.encode())
-    return {name: digest(text)}
+def written(folder: Path, name: str, data: bytes) -> ToolFile:
+    (folder / name).write_bytes(data)
+    (found,) = list_candidates(folder, {})
+    return found
 
 
 def test_a_new_file_is_listed_and_not_run(tmp_path: Path) -> None:
-    write(tmp_path, "boom.py", "raise SystemExit('it ran')")
-    write(tmp_path, "_helper.py", "")
-    write(tmp_path, "notes.txt", "")
-    (found,) = list_candidates(tmp_path, {})
-    assert (found.name, found.status, found.sha256) == ("boom.py", FileStatus.NEW, digest("raise SystemExit('it ran')"))
-    registry = ToolRegistry()
-    assert load_confirmed(tmp_path, {}, registry) == []
-    assert registry.get_all_tool_names() == []
+    text = "raise SystemExit('it ran')"
+    (tmp_path / "_helper.py").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    found = written(tmp_path, "boom.py", text.encode())
+    assert (found.name, found.status, found.sha256) == ("boom.py", FileStatus.NEW, digest(text))
 
 
-async def test_a_confirmed_file_becomes_tools(tmp_path: Path, context: ToolContext) -> None:
-    confirmed = write(tmp_path, "greet.py", GOOD)
+def test_the_confirmed_hash_tells_confirmed_from_changed(tmp_path: Path) -> None:
+    found = written(tmp_path, "greet.py", GOOD.encode())
+    assert list_candidates(tmp_path, {"greet.py": found.sha256})[0].status is FileStatus.CONFIRMED
+    (tmp_path / "greet.py").write_text(GOOD + "\n# changed")
+    assert list_candidates(tmp_path, {"greet.py": found.sha256})[0].status is FileStatus.CHANGED
+
+
+async def test_a_file_gives_its_tools(tmp_path: Path, context: ToolContext) -> None:
     registry = ToolRegistry()
-    (loaded,) = load_confirmed(tmp_path, confirmed, registry)
-    assert (loaded.tools, loaded.error) == (("greet",), "")
+    registry.register_all(run(written(tmp_path, "greet.py", (GOOD + "\nalias = greet").encode())))
+    assert registry.get_all_tool_names() == ["greet"]
     result = await registry.execute("greet", {"name": "Ada"}, context)
     assert isinstance(result, ToolResult)
     assert result.data == {"success": True, "result": "hello Ada"}
@@ -55,42 +60,37 @@ async def test_a_confirmed_file_becomes_tools(tmp_path: Path, context: ToolConte
     assert tool.section == "custom_ops"
 
 
-def test_a_changed_file_is_not_loaded_until_it_is_confirmed_again(tmp_path: Path) -> None:
-    confirmed = write(tmp_path, "greet.py", GOOD)
-    changed = write(tmp_path, "greet.py", GOOD + "\n# changed")
-    (found,) = list_candidates(tmp_path, confirmed)
-    assert found.status is FileStatus.CHANGED
-    registry = ToolRegistry()
-    assert load_confirmed(tmp_path, confirmed, registry) == []
-    assert load_confirmed(tmp_path, changed, registry)[0].tools == ("greet",)
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("import nothing_of_the_kind", "ModuleNotFoundError"),
+        ("import nothing_of_the_kind", "ModuleNotFoundError.*wrong.py, line 1"),
         ("def (", "SyntaxError"),
         ("raise SystemExit(3)", "SystemExit"),
+        ("\nraise KeyboardInterrupt", "KeyboardInterrupt.*line 2"),
         ("x = 1", "defines no tool"),
         (GOOD.replace("@tool", "@tool(category='common')"), "workflow or agent"),
-        (GOOD.replace("def greet", "def output"), ""),
+        (GOOD.replace("@tool", "@tool(name='say hello')"), "'say hello' is no name"),
+        (GOOD.replace("times: int", "times: 'Unheard'"), "unknown type"),
+        (GOOD.replace("times: int = 1", "times: slice = None"), "PydanticSchemaGenerationError"),
+        (
+            "from collections.abc import Callable" + GOOD.replace("times: int = 1", "times: Callable = print"),
+            "PydanticInvalidForJsonSchema",
+        ),
+        ("#" * (MAX_BYTES + 1), "too long"),
     ],
 )
-def test_a_file_with_an_error_is_explained_and_the_others_go_on(tmp_path: Path, text: str, reason: str) -> None:
-    confirmed = write(tmp_path, "a_bad.py", text) | write(tmp_path, "b_good.py", GOOD)
-    registry = ToolRegistry()
-    bad, good = load_confirmed(tmp_path, confirmed, registry)
-    assert reason in bad.error
-    assert bool(bad.error) is bool(reason)
-    assert good.tools == ("greet",)
+def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=f"(?s){reason}"):
+        run(written(tmp_path, "wrong.py", text.encode()))
 
 
-def test_a_taken_name_registers_none_of_the_file(tmp_path: Path) -> None:
-    confirmed = write(tmp_path, "a.py", GOOD) | write(tmp_path, "b.py", GOOD + GOOD.replace("def greet", "def other"))
-    registry = ToolRegistry()
-    _, second = load_confirmed(tmp_path, confirmed, registry)
-    assert "greet" in second.error
-    assert registry.get_all_tool_names() == ["greet"]
+def test_what_is_shown_is_what_runs_whatever_the_coding_line_says(tmp_path: Path) -> None:
+    hidden = b"# coding: utf-7\n# +AAo-raise SystemExit('hidden in a comment')\n"
+    file = written(tmp_path, "greet.py", hidden + GOOD.encode())
+    assert "# +AAo-raise" in source(file)
+    assert [tool.name for tool in run(file)] == ["greet"]
+    with pytest.raises(UsageError, match="not UTF-8"):
+        source(written(tmp_path, "greet.py", b"# coding: latin-1\nx = '\xe9'"))
 
 
 def test_no_folder_means_no_files(tmp_path: Path) -> None:

@@ -38,16 +38,20 @@ class AgentService:
         return found
 
     async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
-        """Store a new agent, or change the one with ``id``. The name must be free and every tool known."""
-        self.check_tools(config)
+        """Store a new agent, or change the one with ``id``. The name must be free and every tool known.
+
+        A tool the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
+        """
+        old = None if id is None else await self.get(id)
+        self.check_tools(config, kept=() if old is None else old.config.tools)
         other = await self._named(config.name)
         if other is not None and other.id != id:
             raise ConflictError(N_("There is an agent {name} already; names are unique."), name=config.name)
         now = self._context.clock.now()
-        if id is None:
+        if old is None:
             agent = Agent(config=config, created_at=now, updated_at=now)
         else:
-            agent = (await self.get(id)).model_copy(update={"config": config, "updated_at": now})
+            agent = old.model_copy(update={"config": config, "updated_at": now})
         await self._context.repos.agents.save(agent)
         self._context.bus.changed("agent", agent.id)
         return agent
@@ -110,10 +114,10 @@ class AgentService:
     async def _free_name(self, name: str) -> str:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
-    def check_tools(self, config: AgentConfig) -> None:
-        """Refuse a configuration that names a tool which does not exist; the error names those that do."""
+    def check_tools(self, config: AgentConfig, *, kept: tuple[str, ...] = ()) -> None:
+        """Refuse a configuration that names a tool which neither exists nor is one of ``kept``; the error names those that exist."""
         known = list(self._context.registry.get_all_tool_names())
-        unknown = [name for name in config.tools if name not in known and not name.startswith("mcp__")]
+        unknown = [name for name in config.tools if name not in known and name not in kept and not name.startswith("mcp__")]
         if unknown:
             raise UsageError(
                 N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))

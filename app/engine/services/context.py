@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from app.engine.services.memories import MemoryService
     from app.engine.services.models import ModelService
     from app.engine.services.providers import ProviderService
+    from app.engine.services.settings import SettingsService
     from app.llm.base import Embedder
     from app.llm.secrets import KeyVault
     from app.storage.datadir import DataDir
@@ -36,6 +37,12 @@ class Journal(Protocol):
     """The durable record of what a person did to a workflow outside of any run."""
 
     async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None: ...
+
+    def forget(self, workflow_id: str) -> None: ...
+
+
+class Gate(Protocol):
+    """Who keeps count of unanswered questions."""
 
     def forget(self, workflow_id: str) -> None: ...
 
@@ -84,6 +91,9 @@ class ServiceContext(Protocol):
     def runs(self) -> RunControl: ...
 
     @property
+    def gate(self) -> Gate: ...
+
+    @property
     def embedder(self) -> Embedder | None: ...
 
     @property
@@ -97,5 +107,8 @@ class ServiceContext(Protocol):
 
     @property
     def models(self) -> ModelService: ...
+
+    @property
+    def settings(self) -> SettingsService: ...
 
     async def use_embedder(self, settings: Settings) -> None: ...

@@ -122,6 +122,7 @@ class WorkflowService:
         await self._stop(workflow_id)
         removed = await self._context.repos.workflows.purge(workflow_id)
         self._forget(workflow_id)
+        self._context.gate.forget(workflow_id)
         self._changed(workflow_id)
         return removed
 

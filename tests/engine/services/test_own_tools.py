@@ -1,0 +1,163 @@
+"""Own tools: a dropped file is used by an agent once its hash was confirmed, and nothing in the folder keeps Atelier from opening."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.domain.chat import ToolCall
+from app.domain.errors import ConflictError, NotFoundError, UsageError
+from app.domain.stream import ChunkType
+from app.engine import Atelier
+from app.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
+from tests.engine.conftest import Opener
+from tests.support.runs import agent
+
+GREET = '''
+from app.tools.custom import tool
+
+@tool
+def greet(name: str, times: int = 1) -> dict:
+    """Greets someone. Use it when a greeting is wanted."""
+    return {"greeting": "hello " * times + name}
+'''
+
+
+def drop(atelier: Atelier, name: str, text: str) -> str:
+    """Put a file into the tools folder; gives its hash."""
+    (atelier.own_tools.folder / name).write_bytes(text.encode())
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def only(atelier: Atelier) -> OwnToolFile:
+    (found,) = await atelier.own_tools.list()
+    return found
+
+
+async def test_an_agent_uses_an_own_tool_in_this_session_and_the_next(open_atelier: Opener) -> None:
+    steps = [[ToolCall(id="c1", name="greet", arguments={"name": "Ada", "times": 2})], "I greeted Ada."]
+    config = agent(tools=("greet",))
+    async with open_atelier(steps) as atelier:
+        digest = drop(atelier, "greet.py", GREET)
+        found = await only(atelier)
+        assert (found.file, found.sha256, found.state, found.tools) == ("greet.py", digest, OwnToolState.NEW, ())
+        assert not atelier.registry.has("greet")
+        confirmed = await atelier.own_tools.confirm("greet.py", digest)
+        assert (confirmed.state, confirmed.tools) == (OwnToolState.CONFIRMED, ("greet",))
+        await atelier.agents.save(config)
+        events = [event async for event in atelier.run("Greet Ada", agent="Tester")]
+        (end,) = [event for event in events if event.chunk_type is ChunkType.TOOL_END]
+        assert end.data["result"] == {"success": True, "greeting": "hello hello Ada"}
+    async with open_atelier(steps) as atelier:
+        assert (await only(atelier)).state is OwnToolState.CONFIRMED
+        events = [event async for event in atelier.run("Greet Ada", agent="Tester")]
+        assert any(event.chunk_type is ChunkType.TOOL_END and event.data["success"] for event in events)
+
+
+async def test_a_changed_file_is_not_loaded_until_it_is_confirmed_again(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", GREET))
+        changed = drop(atelier, "greet.py", GREET.replace("def greet", "def welcome"))
+        found = await only(atelier)
+        assert (found.state, found.tools) == (OwnToolState.CHANGED, ("greet",))
+    async with open_atelier() as atelier:
+        found = await only(atelier)
+        assert (found.state, found.tools) == (OwnToolState.CHANGED, ())
+        assert not atelier.registry.has("greet")
+        assert not atelier.registry.has("welcome")
+        assert (await atelier.own_tools.confirm("greet.py", changed)).tools == ("welcome",)
+        assert atelier.registry.has("welcome")
+
+
+async def test_what_was_not_reviewed_is_not_confirmed(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        drop(atelier, "greet.py", GREET)
+        reviewed = await atelier.own_tools.read("greet.py")
+        assert reviewed.text == GREET
+        drop(atelier, "greet.py", GREET + "raise SystemExit('swapped')")
+        with pytest.raises(ConflictError, match="Review it again"):
+            await atelier.own_tools.confirm("greet.py", reviewed.sha256)
+        with pytest.raises(NotFoundError, match=r"other\.py.*greet\.py"):
+            await atelier.own_tools.confirm("other.py", reviewed.sha256)
+        assert (await only(atelier)).state is OwnToolState.NEW
+        assert (await atelier.settings.get()).confirmed_tools == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("raise SystemExit(3)", "SystemExit"),
+        ("import nothing_of_the_kind", "ModuleNotFoundError"),
+        (GREET.replace("def greet", "def TodoTool"), "TodoTool"),
+        (GREET.replace("@tool", "@tool(section='nowhere')"), "nowhere"),
+    ],
+)
+async def test_a_broken_file_is_explained_and_the_others_are_loaded(open_atelier: Opener, text: str, reason: str) -> None:
+    async with open_atelier() as atelier:
+        for name, content in (("a_broken.py", text), ("b_good.py", GREET)):
+            await atelier.own_tools.confirm(name, drop(atelier, name, content))
+    async with open_atelier() as atelier:
+        broken, good = await atelier.own_tools.list()
+        assert (broken.state, broken.tools) == (OwnToolState.BROKEN, ())
+        assert reason in broken.reason
+        assert (good.state, good.tools) == (OwnToolState.CONFIRMED, ("greet",))
+        tool = atelier.registry.get_tool("TodoTool")
+        assert tool is not None
+        assert type(tool).__module__.startswith("app.tools.core")
+
+
+async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnToolService, "load_s", 0.05)
+    async with open_atelier() as atelier:
+        hangs = "import threading\nthreading.Event().wait(3)"
+        confirmed = await atelier.own_tools.confirm("slow.py", drop(atelier, "slow.py", hangs))
+        assert confirmed.state is OwnToolState.BROKEN
+        assert "longer than 0.05 seconds" in confirmed.reason
+
+
+async def test_revoking_takes_the_tools_away_and_agents_stay_editable(open_atelier: Opener) -> None:
+    async with open_atelier(["No tool for that."]) as atelier:
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        digest = drop(atelier, "greet.py", GREET)
+        await atelier.own_tools.confirm("greet.py", digest)
+        stored = await atelier.agents.save(agent(tools=("greet", "TodoTool")))
+        await atelier.own_tools.revoke("greet.py")
+        assert heard.count(("tool", "greet.py")) == 2
+        assert (await only(atelier)).state is OwnToolState.NEW
+        assert not atelier.registry.has("greet")
+        events = [event async for event in atelier.run("Greet Ada", agent="Tester")]
+        assert events[-1].data["status"] == "completed"
+        renamed = await atelier.agents.save(stored.config.model_copy(update={"name": "Greeter"}), stored.id)
+        assert renamed.config.tools == ("greet", "TodoTool")
+        with pytest.raises(UsageError, match="greet"):
+            await atelier.agents.save(agent(tools=("greet",)))
+        with pytest.raises(NotFoundError, match="none"):
+            await atelier.own_tools.revoke("greet.py")
+        await atelier.own_tools.confirm("greet.py", digest)
+        assert atelier.registry.has("greet")
+
+
+async def test_reload_follows_the_folder(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", GREET))
+        needs = "import wanted_package\n" + GREET.replace("def greet", "def later")
+        assert (await atelier.own_tools.confirm("later.py", drop(atelier, "later.py", needs))).state is OwnToolState.BROKEN
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        kept = atelier.registry.get_tool("greet")
+        (tmp_path / "wanted_package.py").write_text("")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert [each.tools for each in await atelier.own_tools.reload()] == [("greet",), ("later",)]
+        assert atelier.registry.get_tool("greet") is kept
+        assert heard == [("tool", "later.py")]
+        sys.modules.pop("wanted_package")
+        (atelier.own_tools.folder / "greet.py").unlink()
+        drop(atelier, "later.py", needs + "# changed")
+        (later,) = await atelier.own_tools.reload()
+        assert (later.state, later.tools) == (OwnToolState.CHANGED, ())
+        assert not atelier.registry.has("greet")
+        assert not atelier.registry.has("later")
