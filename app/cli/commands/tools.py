@@ -1,10 +1,11 @@
-"""``atelier tools``: list, schema and call."""
+"""``atelier tools``: list, schema and call; ``own_tools`` adds the user's own."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from app.cli.commands import own_tools
 from app.cli.parser import Adder
 from app.i18n import N_, _
 
@@ -26,6 +27,7 @@ def register(add: Adder) -> None:
     call.add_argument("--workflow", metavar="ID", help=_("in this workflow; without it a new one is made"))
     call.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the call may use (repeatable)"))
     call.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how a question is answered"))
+    own_tools.register(group)
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -1,0 +1,71 @@
+"""``atelier tools own``: a dropped file is listed, confirmed by its hash, used, and revoked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+SHOUT = '''
+from app.tools.custom import tool
+
+@tool
+def shout(text: str) -> str:
+    """Writes a text in capitals."""
+    return text.upper()
+'''
+
+
+@pytest.fixture
+def folder(cli: Cli) -> Path:
+    """The tools folder of the test's data folder, made by a first command."""
+    assert cli("tools", "own", "list", "--json").json == []
+    return Path(os.environ["ATELIER_DATA_DIR"]) / "tools"
+
+
+def test_a_file_is_confirmed_used_and_revoked(cli: Cli, folder: Path) -> None:
+    (folder / "shout.py").write_text(SHOUT)
+    digest = hashlib.sha256(SHOUT.encode()).hexdigest()
+    [listed] = cli("tools", "own", "list", "--json").json
+    assert listed == {"file": "shout.py", "sha256": digest, "state": "new", "tools": [], "reason": ""}
+    assert cli("tools", "call", "shout", '{"text": "hey"}').status == 2
+    confirmed = cli("tools", "own", "confirm", "shout.py", "--sha256", digest)
+    assert confirmed.status == 0
+    assert "shout" in confirmed.out
+    assert "your own rights" in confirmed.err
+    assert cli("tools", "call", "shout", '{"text": "hey"}', "--json").json == {"success": True, "result": "HEY"}
+    shown = cli("tools", "own", "list")
+    assert [word in shown.out for word in ("shout.py", "confirmed", digest[:12])] == [True] * 3
+    assert str(folder) in shown.err
+    assert cli("tools", "own", "revoke", "shout.py", "--json").json == {"revoked": "shout.py"}
+    assert cli("tools", "call", "shout", '{"text": "hey"}').status == 2
+
+
+def test_without_a_hash_the_file_is_confirmed_as_it_is_and_a_changed_one_waits(cli: Cli, folder: Path) -> None:
+    (folder / "shout.py").write_text(SHOUT)
+    assert cli("tools", "own", "confirm", "shout.py", "--json").json["tools"] == ["shout"]
+    (folder / "shout.py").write_text(SHOUT + "# changed")
+    [listed] = cli("tools", "own", "list", "--json").json
+    assert (listed["state"], listed["tools"]) == ("changed", [])
+
+
+def test_a_broken_file_is_status_1_with_its_reason(cli: Cli, folder: Path) -> None:
+    (folder / "broken.py").write_text("raise ValueError('not today')")
+    confirmed = cli("tools", "own", "confirm", "broken.py", "--json")
+    assert (confirmed.status, confirmed.json["state"]) == (1, "broken")
+    assert "not today" in confirmed.err
+    assert "not today" in cli("tools", "own", "list").out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["confirm", "missing.py"], ["confirm", "../secret.py"], ["confirm", "shout.py", "--sha256", "0" * 64], ["revoke", "shout.py"], []],
+)
+def test_what_makes_no_sense_is_status_2(cli: Cli, folder: Path, argv: list[str]) -> None:
+    (folder / "shout.py").write_text(SHOUT)
+    assert cli("tools", "own", *argv).status == 2
+    assert cli("tools", "own", "list", "--json").json[0]["state"] == "new"
