@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
 
 from app.desktop.theme import Tokens, theme
 
-SLICE_S = 0.006
+SLICE_S = 0.003
 """Longest one slice works, in seconds."""
 MAX_CHARS = 200_000
 """Longer code stays plain."""

@@ -38,6 +38,9 @@ _QUOTE_STEP = 16
 _HEADINGS = {1: (20, 600, 20), 2: (17, 600, 18), 3: (15, 600, 16), 4: (14, 600, 14), 5: (14, 600, 14), 6: (13, 600, 14)}
 _DISCS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
 
+_formats: dict[tuple[object, ...], QTextCharFormat] = {}
+"""Character formats by look and style: they are asked for thousands of times a second while a reply streams."""
+
 ImageCheck = Callable[[str], str | None]
 """Gives the local file an image may be loaded from, or None when it must not be."""
 
@@ -302,6 +305,10 @@ class Writer:
         href: str = "",
     ) -> QTextCharFormat:
         look = self._theme
+        key = (look.tokens.name, look.scale, heading, mono, bold, italic, struck, self._quotes > 0)
+        known = _formats.get(key)
+        if known is not None and not href:
+            return QTextCharFormat(known)
         size, weight, _gap = _HEADINGS.get(heading, (14, 400, 0))
         form = QTextCharFormat()
         form.setFont(look.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
@@ -313,4 +320,6 @@ class Writer:
             form.setForeground(QColor(look.tokens.accent))
             form.setFontUnderline(True)
             form.setToolTip(href)
+        else:
+            _formats[key] = QTextCharFormat(form)
         return form
