@@ -281,9 +281,11 @@ def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
     calls = []
     taken = set(used)
     for call in reply.tool_calls:
-        fresh = call.id or new_id()
-        if fresh in taken:
-            fresh = f"{fresh}-{new_id()[-8:]}"
+        name = call.id or "call"
+        fresh, number = call.id or "call-1", 1
+        while fresh in taken:
+            number += 1
+            fresh = f"{name}-{number}"
         taken.add(fresh)
         calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
     return reply.model_copy(update={"tool_calls": tuple(calls)})
