@@ -66,13 +66,15 @@ class ModelService:
             UsageError: the provider is disabled.
             ProviderError: the server cannot be reached and nothing is known of the model.
         """
-        edited = await self._edited(provider, model)
-        if edited is not None:
-            return edited
         now = self._context.clock.monotonic()
         known = self._known.get((provider, model))
-        if known is not None and now - known[0] < KNOWN_FOR_S:
+        # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
+        if known is not None and (now - known[0] < KNOWN_FOR_S or known[1].source == "user"):
             return known[1]
+        edited = await self._edited(provider, model)
+        if edited is not None:
+            self._known[provider, model] = (now, edited)
+            return edited
         info = await (await self._context.providers.provider(provider)).model_info(model)
         self._known[provider, model] = (now, info)
         return info

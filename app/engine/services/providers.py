@@ -112,10 +112,14 @@ class ProviderService:
             NotFoundError: no such provider.
             UsageError: it is disabled (code ``disabled``).
         """
-        config = await self.get(name)
-        if not config.enabled:
-            raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
+        opened = self._open.get(name)
+        if opened is not None:
+            # Every change of its configuration goes through ``save`` and ``delete``, which close it.
+            return opened
         async with self._lock:
+            config = await self.get(name)
+            if not config.enabled:
+                raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
             if name not in self._open:
                 from app.llm.factory import create_provider
 
