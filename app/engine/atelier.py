@@ -152,7 +152,7 @@ class Atelier:
         config, agent_id = await self.find_agent(agent)
         if workflow_id is None:
             workflow_id = (await self.workflows.create(agent_id=agent_id)).id
-        queue: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
         try:
             run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
@@ -164,7 +164,7 @@ class Atelier:
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
         row = await self.repos.runs.get(run_id)
-        queue: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         unsubscribe = self.bus.subscribe(queue.put_nowait, row.workflow_id)
         try:
             await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
@@ -173,24 +173,20 @@ class Atelier:
         finally:
             unsubscribe()
 
-    async def _until_settled(self, run_id: str, queue: asyncio.Queue[StreamEvent]) -> AsyncIterator[StreamEvent]:
+    async def _until_settled(self, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
         settled = asyncio.create_task(self.runs.wait(run_id))
+        # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
+        settled.add_done_callback(lambda _task: queue.put_nowait(None))
         completed = False
         try:
-            while True:
-                getting = asyncio.create_task(queue.get())
-                await asyncio.wait((getting, settled), return_when=asyncio.FIRST_COMPLETED)
-                if getting.done():
-                    event = getting.result()
-                    completed = _completes(event, run_id, completed)
-                    yield event
-                    continue
-                getting.cancel()
-                break
-            while not queue.empty():
-                event = queue.get_nowait()
+            while (event := await queue.get()) is not None:
                 completed = _completes(event, run_id, completed)
                 yield event
+            while not queue.empty():
+                event = queue.get_nowait()
+                if event is not None:
+                    completed = _completes(event, run_id, completed)
+                    yield event
             if not completed:
                 yield await self._waiting(run_id)
         finally:
