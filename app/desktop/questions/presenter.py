@@ -6,6 +6,7 @@ workflow hides it with what was entered, coming back shows it again. Nothing her
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,8 @@ class QuestionPresenter(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self.tick)
+        self._reading = asyncio.Lock()
+        """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
         self._reload_timer = QTimer(self)
         self._reload_timer.setSingleShot(True)
         self._reload_timer.setInterval(RELOAD_MS)
@@ -132,14 +135,17 @@ class QuestionPresenter(QObject):
             self._reload_timer.start()
 
     async def _reload(self) -> None:
-        self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
+        async with self._reading:
+            self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
         if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
             self._put_away()
         self._refresh()
 
     async def _asked(self, question_id: str) -> None:
-        question = await self._bridge.call(lambda a: a.questions.get(question_id))
-        if question.status is QuestionStatus.PENDING and self.queue.add(question):
+        async with self._reading:
+            question = await self._bridge.call(lambda a: a.questions.get(question_id))
+            new = question.status is QuestionStatus.PENDING and self.queue.add(question)
+        if new:
             self.attention.call(question.agent_name or _("The agent"), question.spec.question)
             self._refresh()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -191,6 +192,26 @@ async def test_new_questions_queue_up_and_answers_from_elsewhere_close_the_dialo
     assert s.shown == ""
     assert totals[-1] == 0
     assert s.notices == ["A question was not answered in time."]
+
+
+async def test_questions_asked_at_once_keep_their_order_however_fast_they_are_read(stage: StageMaker) -> None:
+    s = stage()
+    await s.begin()
+    slow = asyncio.get_running_loop().create_future()
+
+    async def get(question_id: str) -> UserQuestion:
+        if question_id == "q1":
+            await slow
+        return s.stored[question_id]
+
+    s.atelier.set("questions", "get", get)
+    first, second = (asyncio.create_task(s.ask(ask(name))) for name in ("q1", "q2"))
+    await asyncio.wait([second], timeout=1)
+    slow.set_result(None)
+    await first
+    await second
+    await settle()
+    assert (s.shown, s.place) == ("q1", "question 1 / 2")
 
 
 async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> None:
