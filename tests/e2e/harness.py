@@ -42,7 +42,7 @@ from app.llm.secrets import KeyVault
 T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)
 
-WAIT_MS = 8_000
+WAIT_MS = 15_000
 """How long a wait may take on a busy machine; everything here needs a small part of it."""
 
 LONG_MS = 2_000
@@ -122,14 +122,16 @@ class Desk:
         self.until(lambda: self.bridge.ready and self.window.presenter is not None, "the engine is open")
         self.until(lambda: self.idle, "the window is filled")
 
+    def under_way(self) -> list[object]:
+        """What the window still has to do: its tasks, events to be shown, and short timers that are about to reload or redraw."""
+        timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
+        doing: list[object] = [timer.parent() for timer in timers if timer.interval() < LONG_MS]
+        doing += [task for task in asyncio.all_tasks(self._loop) if not task.done()]
+        return doing + ["events"] * bool(self.bridge._queue or self.bridge._drainer.isActive())
+
     @property
     def idle(self) -> bool:
-        """Nothing the window started is still under way, no event waits to be shown, and no short timer is about to reload or redraw."""
-        timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
-        short = [timer for timer in timers if timer.interval() < LONG_MS]
-        tasks = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
-        self.busy = [f"{t.parent()}" for t in short] + [str(t) for t in tasks]
-        return not (short or tasks or self.bridge._queue or self.bridge._drainer.isActive())
+        return not self.under_way()
 
     def settle(self) -> None:
         """Until the window has nothing under way any more."""
@@ -181,7 +183,12 @@ class Desk:
 
     def describe(self) -> str:
         """What is on the screen, for the message of a failed wait."""
-        lines = [f"busy: {getattr(self,'busy','')}"] + [f"window: {rendered(self.window)[:3000]}", f"failures: {self.failures}", f"crashes: {self.crashes}"]
+        lines = [
+            f"under way: {self.under_way()}",
+            f"window: {rendered(self.window)[:3000]}",
+            f"failures: {self.failures}",
+            f"crashes: {self.crashes}",
+        ]
         if self.model is not None:
             lines.append(f"model calls: {len(self.model.requests)}")
         return "\n".join(lines)

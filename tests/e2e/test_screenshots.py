@@ -83,8 +83,7 @@ def at_work(open_desk: OpenDesk) -> Desk:
 
 
 @pytest.mark.screen
-@pytest.mark.parametrize(("theme", "tokens"), [("light", LIGHT), ("dark", DARK)])
-@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize(("theme", "tokens", "language"), [("light", LIGHT, "en"), ("dark", DARK, "fr")])
 def test_the_window_at_work(open_desk: OpenDesk, folder: Path, theme: str, tokens: Tokens, language: str) -> None:
     desk = at_work(open_desk)
     desk.action(f"theme-{theme}")
