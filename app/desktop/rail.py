@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
@@ -25,6 +26,8 @@ TITLES = {
     "questions": N_("Questions"),
 }
 WIDTH = 300
+ROOMY_SCALE = 1.2
+"""Up to this font scale three panes fit one above the other on a usual screen."""
 LEAST = (180, 90)
 """Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
 
@@ -94,6 +97,7 @@ class Rail(Translated, QWidget):
         self.docks: dict[str, QDockWidget] = {}
         self.panes: dict[str, QWidget] = {}
         self._workflow_id = ""
+        self._compact = False
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.installEventFilter(self)
@@ -115,21 +119,31 @@ class Rail(Translated, QWidget):
         return dock
 
     def lay_out(self) -> None:
-        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory."""
+        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory.
+
+        With large text three panes would not fit one above the other: activity goes behind memory too.
+        """
         area = Qt.DockWidgetArea.RightDockWidgetArea
+        self._compact = theme().scale > ROOMY_SCALE
         for dock in self.docks.values():
             dock.setFloating(False)
             self._window.addDockWidget(area, dock)
             dock.show()
-        for name in ("activity", "memory"):
-            previous = "tasks" if name == "activity" else "activity"
-            self._window.splitDockWidget(self.docks[previous], self.docks[name], Qt.Orientation.Vertical)
-        self._window.tabifyDockWidget(self.docks["memory"], self.docks["reports"])
-        self._window.tabifyDockWidget(self.docks["reports"], self.docks["questions"])
+        stack = ["tasks", "memory"] if self._compact else ["tasks", "activity", "memory"]
+        for upper, lower in pairwise(stack):
+            self._window.splitDockWidget(self.docks[upper], self.docks[lower], Qt.Orientation.Vertical)
+        behind = ["activity", "reports", "questions"] if self._compact else ["reports", "questions"]
+        for name in behind:
+            self._window.tabifyDockWidget(self.docks["memory"], self.docks[name])
         self.docks["memory"].raise_()
         self.size_column(1.0)
-        stack = [self.docks[name] for name in ("tasks", "activity", "memory")]
-        self._window.resizeDocks(stack, [250, 270, 330], Qt.Orientation.Vertical)
+        heights = [300, 500] if self._compact else [250, 270, 330]
+        self._window.resizeDocks([self.docks[name] for name in stack], heights, Qt.Orientation.Vertical)
+
+    def fit_scale(self) -> None:
+        """The font scale changed: stack the panes anew when they fit now, or do not fit any more."""
+        if (theme().scale > ROOMY_SCALE) != self._compact:
+            self.lay_out()
 
     def size_column(self, grown: float) -> None:
         """Give the rail its usual width times ``grown``."""

@@ -187,6 +187,7 @@ class MainWindow(Translated, QMainWindow):
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.chat.setMinimumWidth(round(400 * grown))
         self.columns.setSizes([side, max(400, self.width() - side)])
+        self.rail.fit_scale()
         self.rail.size_column(grown)
 
     # -- actions ----------------------------------------------------------------------------------------------------------------

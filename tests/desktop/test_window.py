@@ -177,6 +177,15 @@ async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> No
     assert program.window.chat.composer.field.font().pixelSize() == round(14 * scale / 100)
 
 
+def test_large_text_stacks_fewer_panes(program: Program) -> None:
+    docks = program.window.rail.docks
+    assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
+    theme().set_scale(150)
+    assert docks["activity"] in program.window.tabifiedDockWidgets(docks["memory"])
+    theme().set_scale(100)
+    assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
+
+
 def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
     told: list[int] = []
     program.window.closing.connect(lambda: told.append(1))
