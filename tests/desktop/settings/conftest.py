@@ -45,6 +45,7 @@ class Engine(FakeAtelier):
                 "detect": [],
                 "test": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
+            own_tools={"list": [], "reload": []},
             models={"list": models, "catalogue": [], "downloads": []},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
@@ -52,7 +53,7 @@ class Engine(FakeAtelier):
         self.memories.__dict__["reembedding"] = None
         self.__dict__["registry"] = create_default_tool_registry()
         self.__dict__["vault"] = SimpleNamespace(persistent=True)
-        self.__dict__["datadir"] = SimpleNamespace(root=root, logs=root / "logs")
+        self.__dict__["datadir"] = SimpleNamespace(root=root, logs=root / "logs", tools=root / "tools")
 
     def _update(self, **fields: Any) -> Settings:
         self.kept = self.kept.model_copy(update=fields)
