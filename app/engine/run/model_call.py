@@ -213,7 +213,7 @@ class ModelCall:
                     self.reasoning += delta.content
                     self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id)
                 elif isinstance(delta, RetryDelta):
-                    retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=delta.reason)
+                    retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     await self._env.journal.append(self._handle, retried)
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
