@@ -10,7 +10,6 @@ Importing this module needs no Qt and loads no model, no database driver and no 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,9 +22,10 @@ from app.domain.clock import Clock, SystemClock
 from app.domain.errors import AtelierError
 from app.domain.events import Dispatch
 from app.domain.settings import Settings
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import RunMode, RunStatus, Workflow
+from app.domain.stream import StreamEvent
+from app.domain.workflow import RunMode, Workflow
 from app.engine.bus import EventBus
+from app.engine.following import until_settled
 from app.i18n import set_language
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Atelier:
         unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
         try:
             run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
-            async for event in self._until_settled(run_id, queue):
+            async for event in until_settled(self, run_id, queue):
                 yield event
         finally:
             unsubscribe()
@@ -168,53 +168,10 @@ class Atelier:
         unsubscribe = self.bus.subscribe(queue.put_nowait, row.workflow_id)
         try:
             await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
-            async for event in self._until_settled(run_id, queue):
+            async for event in until_settled(self, run_id, queue):
                 yield event
         finally:
             unsubscribe()
-
-    async def _until_settled(self, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
-        settled = asyncio.create_task(self.runs.wait(run_id))
-        # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
-        settled.add_done_callback(lambda _task: queue.put_nowait(None))
-        completed = False
-        try:
-            while (event := await queue.get()) is not None:
-                completed = _completes(event, run_id, completed)
-                yield event
-            while not queue.empty():
-                event = queue.get_nowait()
-                if event is not None:
-                    completed = _completes(event, run_id, completed)
-                    yield event
-            if not completed:
-                yield await self._waiting(run_id)
-        finally:
-            settled.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await settled
-
-    async def _waiting(self, run_id: str) -> StreamEvent:
-        row = await self.repos.runs.get(run_id)
-        paused = row.status is RunStatus.PAUSED
-        handle = self.runs.state_of(run_id)
-        limited = paused and handle is not None and handle.current.limit is not None
-        # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
-        broke = row.status is RunStatus.PROCESSING
-        return StreamEvent(
-            seq=self.journal.last_stream_seq(row.workflow_id),
-            time=self.clock.now(),
-            workflow_id=row.workflow_id,
-            run_id=run_id,
-            parent_run_id=row.parent_run_id,
-            correlation_id=row.correlation_id,
-            agent_id=row.agent_id,
-            agent_name=row.agent_name,
-            depth=row.depth,
-            durable=False,
-            chunk_type=ChunkType.WORKFLOW_COMPLETE,
-            data={"status": "limited" if limited else "error" if broke else "waiting"},
-        )
 
     async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
         """A configuration and the id of the stored agent it came from, from whatever names an agent."""
@@ -405,8 +362,3 @@ class Atelier:
             await self.embedder.aclose()
         await self.store.close()
         self._redacting()
-
-
-def _completes(event: StreamEvent, run_id: str, before: bool) -> bool:
-    """Whether the run's stream is complete after this event; what people do to the workflow's tasks meanwhile says nothing of it."""
-    return event.chunk_type is ChunkType.WORKFLOW_COMPLETE if event.run_id == run_id else before

@@ -1,0 +1,65 @@
+"""The stream of one turn: from what a workflow publishes, up to the moment its run is over, stops or waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import RunStatus
+
+if TYPE_CHECKING:
+    from app.engine.atelier import Atelier
+
+
+async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
+    """What ``queue`` receives of a workflow until the run is over or waits, ended by ``workflow_complete`` in any case."""
+    settled = asyncio.create_task(atelier.runs.wait(run_id))
+    # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
+    settled.add_done_callback(lambda _task: queue.put_nowait(None))
+    completed = False
+    try:
+        while (event := await queue.get()) is not None:
+            completed = _completes(event, run_id, completed)
+            yield event
+        while not queue.empty():
+            event = queue.get_nowait()
+            if event is not None:
+                completed = _completes(event, run_id, completed)
+                yield event
+        if not completed:
+            yield await _waiting(atelier, run_id)
+    finally:
+        settled.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await settled
+
+
+async def _waiting(atelier: Atelier, run_id: str) -> StreamEvent:
+    row = await atelier.repos.runs.get(run_id)
+    paused = row.status is RunStatus.PAUSED
+    handle = atelier.runs.state_of(run_id)
+    limited = paused and handle is not None and handle.current.limit is not None
+    # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
+    broke = row.status is RunStatus.PROCESSING
+    return StreamEvent(
+        seq=atelier.journal.last_stream_seq(row.workflow_id),
+        time=atelier.clock.now(),
+        workflow_id=row.workflow_id,
+        run_id=run_id,
+        parent_run_id=row.parent_run_id,
+        correlation_id=row.correlation_id,
+        agent_id=row.agent_id,
+        agent_name=row.agent_name,
+        depth=row.depth,
+        durable=False,
+        chunk_type=ChunkType.WORKFLOW_COMPLETE,
+        data={"status": "limited" if limited else "error" if broke else "waiting"},
+    )
+
+
+def _completes(event: StreamEvent, run_id: str, before: bool) -> bool:
+    """Whether the run's stream is complete after this event; what people do to the workflow's tasks meanwhile says nothing of it."""
+    return event.chunk_type is ChunkType.WORKFLOW_COMPLETE if event.run_id == run_id else before
