@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.engine.atelier import Atelier
     from app.engine.services.own_tools import OwnToolFile
 
-STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("changed"), "broken": N_("broken")}
+STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modified"), "broken": N_("broken")}
 """In a person's words; ``new`` and ``changed`` wait for a confirmation."""
 
 

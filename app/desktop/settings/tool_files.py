@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STATES: dict[str, tuple[str, PillKind]] = {
     "new": (N_("new"), "accent"),
     "confirmed": (N_("confirmed"), "ok"),
-    "changed": (N_("changed"), "warn"),
+    "changed": (N_("modified"), "warn"),
     "broken": (N_("broken"), "err"),
 }
 RIGHTS = N_(
