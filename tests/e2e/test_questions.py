@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit
+from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
 from app.domain.chat import ChatRequest, Role
 from app.domain.question import QuestionStatus
@@ -26,7 +26,7 @@ def begin(open_desk: OpenDesk, kind: str, **more: object) -> Desk:
     desk = open_desk([[ask("q1", "Which colour?", kind, **more)], echo])
     desk.send("Paint it")
     dialog = desk.until_shown("user-question-modal", "Which colour?")
-    desk.until(lambda: dialog.isAncestorOf(QApplication.focusWidget()), "the dialog has the keyboard")
+    desk.until(lambda: dialog.isAncestorOf(desk.window.focusWidget()), "the dialog has the keyboard")
     return desk
 
 
