@@ -33,6 +33,8 @@ RUN_WORDS = {
     "cancelled": N_("stopped"),
     "abandoned": N_("given up"),
 }
+CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed")}
+"""How a tool call stands, as the agents' own states are said."""
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
     ChunkType.TASK_CREATE: N_("Task added"),
@@ -163,7 +165,8 @@ class ActivityModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return entry_summary(entry) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join(filter(None, (entry_title(entry), entry.status, entry_summary(entry), entry_time(entry))))
+            state = _(CALL_WORDS[entry.status]) if entry.status in CALL_WORDS else ""
+            return ", ".join(filter(None, (entry_title(entry), state, entry_summary(entry), entry_time(entry))))
         return None
 
 

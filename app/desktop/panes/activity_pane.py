@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QSplitter, QStackedWidget, QWidget
 
 from app.desktop.panes.activity_list import ActivityListView, entry_details, entry_time, entry_title
 from app.desktop.panes.activity_log import ActivityLog, Entry
 from app.desktop.panes.agent_tree import AgentTree
-from app.desktop.panes.base import Pane, centred, toast
+from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.empty import PaneEmpty
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill
+from app.desktop.widgets import Card, ElidedLabel, IconButton, Pill
 from app.domain.base import utc_now
 from app.domain.stream import StreamEvent
 from app.i18n import _
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 REDRAW_MS = 100
 TICK_MS = 1_000
+FILTER_FROM = 240
+"""The pane's height, in logical pixels at 100 %, from which there is room for the filter."""
 GROUPS = ("all", "calls", "errors", "events")
 
 
@@ -36,6 +39,8 @@ class ActivityPane(Pane):
         self.setObjectName("activity-pane")
         self.log = ActivityLog()
         self._meanwhile: list[StreamEvent] | None = None
+        self._find = self.add_tool("list-filter", self._open_filter)
+        self._find.setObjectName("activity-open-filter")
         self._export = self.add_tool("download", self.export)
         self.tree = AgentTree(self)
         mark(self.tree, "plain")
@@ -45,12 +50,12 @@ class ActivityPane(Pane):
         self.column.addWidget(self.tree)
         self._build_filter()
         self.list = ActivityListView(self)
-        self.empty = centred(EmptyState("activity", parent=self))
+        self.empty = PaneEmpty("activity", self)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
         self._splitter.addWidget(self._build_details())
-        self._splitter.setSizes([400, 240])
+        self._splitter.setSizes([300, 300])
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._splitter)
@@ -66,7 +71,9 @@ class ActivityPane(Pane):
         self.retranslate()
 
     def _build_filter(self) -> None:
-        row = QHBoxLayout()
+        self._filter = QWidget(self)
+        row = QHBoxLayout(self._filter)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         self.words = QLineEdit(self)
         self.words.setObjectName("activity-filter")
@@ -74,12 +81,13 @@ class ActivityPane(Pane):
         mark(self.words, "search")
         self.group = QComboBox(self)
         self.group.setObjectName("activity-group")
+        self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         mark(self.group, "chip-plain")
         for group in GROUPS:
             self.group.addItem("", group)
         row.addWidget(self.words, 1)
         row.addWidget(self.group)
-        self.column.addLayout(row)
+        self.column.addWidget(self._filter)
         self.words.textChanged.connect(lambda _text: self._show())
         self.group.currentIndexChanged.connect(lambda _index: self._show())
 
@@ -149,10 +157,26 @@ class ActivityPane(Pane):
     def _show(self) -> None:
         self.list.show_rows(self._visible_entries())
         self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
-        for widget in (self.words, self.group, self._export):
-            widget.setEnabled(bool(self.log.entries))
+        self._export.setEnabled(bool(self.log.entries))
+        self._give_room()
         self._show_agents()
         self._show_details()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._give_room()
+
+    def _give_room(self) -> None:
+        """A short pane is for agents and rows: the filter goes first, unless it is in use."""
+        used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
+        roomy = self.height() >= theme().px(FILTER_FROM)
+        self._filter.setVisible(bool(self.log.entries) and (used or roomy))
+        self._find.setVisible(bool(self.log.entries) and not roomy)
+
+    def _open_filter(self) -> None:
+        """The button that stands for the filter in a short pane."""
+        self._filter.show()
+        self.words.setFocus()
 
     def _show_agents(self) -> None:
         self.tree.setVisible(bool(self.log.agents))
@@ -177,6 +201,7 @@ class ActivityPane(Pane):
 
     def retranslate(self) -> None:
         self.heading.setText(_("ACTIVITY"))
+        self._find.describe(_("Filter the activity"))
         self._export.describe(_("Export as JSON…"))
         self._copy.describe(_("Copy"))
         self._close.describe(_("Close"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLabel, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLabel, QSizePolicy, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from app.desktop.panes.activity_list import RUN_WORDS
 from app.desktop.panes.activity_log import AgentNode
@@ -26,6 +26,10 @@ _ICONS: dict[str, tuple[str, Role]] = {
     "abandoned": ("x", "muted"),
 }
 _WAITING: tuple[str, Role] = ("circle-help", "warn")
+
+
+MOST_ROWS = 4
+"""Agents that are shown without scrolling."""
 
 
 class AgentRow(QWidget):
@@ -68,7 +72,7 @@ class AgentRow(QWidget):
         self._name.setText(f"{name} — {state}")
         figures = [duration(node.elapsed_s(now) * 1000)]
         if node.tokens:
-            figures.append(_("{number} tokens", number=short_number(node.tokens)))
+            figures.append(ngettext("{number} token", "{number} tokens", node.tokens, number=short_number(node.tokens)))
         if node.cost:
             figures.append(money(node.cost))
         self._figures.setText(" · ".join(figures))
@@ -98,11 +102,17 @@ class AgentTree(QTreeWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._items: dict[str, QTreeWidgetItem] = {}
         self._rows: dict[str, AgentRow] = {}
+        self._wanted = 0
+        self._shown: tuple[list[AgentNode], datetime] | None = None
+        theme().changed.connect(self._measure_soon)
 
     def show_agents(self, nodes: Iterable[AgentNode], now: datetime) -> None:
         """Make the tree show exactly these agents; parents come before their children."""
+        nodes = list(nodes)
+        self._shown = (nodes, now)
         listed = {node.run_id: node for node in nodes}
         if set(self._items) - set(listed):
             self.clear()
@@ -114,10 +124,36 @@ class AgentTree(QTreeWidget):
             row, item = self._rows[run_id], self._items[run_id]
             row.show_node(node, now)
             item.setData(0, Qt.ItemDataRole.AccessibleTextRole, row.accessibleName())
-            item.setSizeHint(0, QSize(0, row.sizeHint().height() + theme().px(10)))
+            item.setSizeHint(0, QSize(0, self._row_height(row)))
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(listed)))
-        shown = sum(row.sizeHint().height() + theme().px(10) for row in list(self._rows.values())[:4])
-        self.setFixedHeight(shown + 2 * self.frameWidth() + 2 if listed else 0)
+        self._measure()
+
+    @staticmethod
+    def _row_height(row: AgentRow) -> int:
+        return row.sizeHint().height() + theme().px(10)
+
+    def _measure(self) -> None:
+        """At most four rows high, and at least one: a short pane scrolls the others."""
+        heights = [self._row_height(row) for row in self._rows.values()]
+        edges = 2 * self.frameWidth() + 2
+        self._wanted = sum(heights[:MOST_ROWS]) + edges
+        self.setMinimumHeight(heights[0] + edges if heights else 0)
+        self.setMaximumHeight(self._wanted if heights else 0)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(0, self._wanted)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    def _measure_soon(self) -> None:
+        """After another theme or font scale, once the labels have taken their new fonts."""
+        QTimer.singleShot(0, self, self._redraw)
+
+    def _redraw(self) -> None:
+        if self._shown is not None:
+            self.show_agents(*self._shown)
 
     def _add(self, node: AgentNode) -> None:
         parent = self._items.get(node.parent_run_id or "")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
 from app.desktop.theme import theme
-from app.desktop.widgets import EmptyState, IconButton, Toast, ToastHost, Translated, label
+from app.desktop.widgets import IconButton, Toast, ToastHost, Translated, label
 from app.domain.stream import StreamEvent
 
 if TYPE_CHECKING:
@@ -29,15 +29,6 @@ def toast(widget: QWidget, text: str, action: str = "", on_action: Callable[[], 
         host = ToastHost(window)
         window.toasts = host  # type: ignore[attr-defined]
     return host.show(text, action, on_action)
-
-
-def centred(empty: EmptyState) -> EmptyState:
-    """Keep an empty state's lines together, a third of the way down, however tall its place is."""
-    layout = empty.layout()
-    if isinstance(layout, QVBoxLayout):
-        layout.insertStretch(0, 1)
-        layout.addStretch(2)
-    return empty
 
 
 class Pane(Translated, QWidget):
@@ -68,9 +59,10 @@ class Pane(Translated, QWidget):
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.heading, 1)
-        self.heading.setMinimumHeight(theme().px(28))
         top.addLayout(self.tools)
         self.column.addLayout(top)
+        theme().changed.connect(self._size_heading)
+        self._size_heading()
 
     # what subclasses fill in ------------------------------------------------------------------------------------------------------
 
@@ -113,6 +105,10 @@ class Pane(Translated, QWidget):
 
     def show_error(self, text: str) -> None:
         toast(self, text)
+
+    def _size_heading(self) -> None:
+        """As high as the buttons beside it, also while there are none."""
+        self.heading.setMinimumHeight(theme().px(28))
 
     def _on_changed(self, topic: str, _id: str) -> None:
         if topic in self.topics and self.workflow_id:

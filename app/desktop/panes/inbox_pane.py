@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from app.desktop.panes.base import Pane, centred
+from app.desktop.panes.base import Pane
+from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.wording import ago, number
 from app.desktop.questions.presenter import QuestionPresenter
 from app.desktop.theme import mark
-from app.desktop.widgets import Card, ElidedLabel, EmptyState, Pill, label
+from app.desktop.widgets import Card, ElidedLabel, Pill, label
 from app.domain.question import UserQuestion
 from app.domain.workflow import Workflow
 from app.i18n import _, ngettext
@@ -67,7 +68,7 @@ class InboxPane(Pane):
         self.count = Pill("0", "", self)
         self.count.setObjectName("pending-count")
         self.tools.addWidget(self.count)
-        self.empty = centred(EmptyState("inbox", parent=self))
+        self.empty = PaneEmpty("inbox", self)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)

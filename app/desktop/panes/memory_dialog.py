@@ -9,6 +9,7 @@ from app.desktop.panes.fields import pad
 from app.desktop.panes.form_dialog import FormDialog
 from app.desktop.panes.memory_list import TYPE_WORDS, MemoryRow, score_parts
 from app.desktop.panes.wording import date_time, locale, number
+from app.desktop.theme import theme
 from app.domain import limits
 from app.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
 from app.i18n import _, ngettext
@@ -41,14 +42,14 @@ class MemoryDialog(FormDialog):
     accepted_fields = Signal(dict)
 
     def __init__(self, row: MemoryRow | None, parent: QWidget | None = None) -> None:
-        super().__init__(_("New memory") if row is None else _("Memory"), parent)
+        super().__init__(_("New memory") if row is None else _("Edit memory"), parent)
         self.setObjectName("memory-dialog")
         self._row = row
         memory = row.memory if row is not None else None
         self.content = QPlainTextEdit(memory.content if memory else "", self)
         self.content.setObjectName("memory-content")
         self.content.setTabChangesFocus(True)
-        self.content.setMinimumHeight(120)
+        self.content.setMinimumHeight(theme().px(96))
         self.add_field(_("Content"), self.content)
         self.type = QComboBox(self)
         self.type.setObjectName("memory-type")

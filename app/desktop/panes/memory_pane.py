@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, centred, toast
+from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.jobs import error_text
 from app.desktop.panes.memory_dialog import MemoryDialog
-from app.desktop.panes.memory_list import TYPE_WORDS, MemoryListView, MemoryRow
+from app.desktop.panes.memory_filters import MemoryFilters
+from app.desktop.panes.memory_list import MemoryListView, MemoryRow
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import EmptyState, FlowLayout, label
+from app.desktop.widgets import label
 from app.domain import limits
-from app.domain.memory import Memory, MemoryScope, MemoryType
+from app.domain.memory import Memory
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -47,13 +49,18 @@ class MemoryPane(Pane):
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         mark(self.search, "search")
-        self.column.addWidget(self.search)
-        self._build_filters()
+        self.filters = MemoryFilters(self)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self.search, 1)
+        row.addWidget(self.filters.button)
+        self.column.addLayout(row)
+        self.column.addWidget(self.filters)
         self.found = label("", "small", self)
         self.found.hide()
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
-        self.empty = centred(EmptyState("brain", parent=self))
+        self.empty = PaneEmpty("brain", self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -64,6 +71,7 @@ class MemoryPane(Pane):
         self._typing.timeout.connect(self.reload)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self.reload)
+        self.filters.changed.connect(self.reload)
         self.list.opened.connect(self.edit)
         self.list.deleted.connect(self.delete)
         self.list.end_reached.connect(self._next_page)
@@ -72,36 +80,13 @@ class MemoryPane(Pane):
         theme().changed.connect(self._dress)
         self.retranslate()
 
-    def _build_filters(self) -> None:
-        row = FlowLayout(spacing=6)
-        self.type_filter, self.scope_filter, self.tag_filter = (QComboBox(self) for _ in range(3))
-        for box, name in ((self.type_filter, "memory-type-filter"), (self.scope_filter, "memory-scope-filter"), (self.tag_filter, "")):
-            box.setObjectName(name or "memory-tag-filter")
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-            mark(box, "chip-plain")
-            row.addWidget(box)
-        self.column.addLayout(row)
-        for kind in (None, *MemoryType):
-            self.type_filter.addItem("", kind)
-        for scope in (MemoryScope.BOTH, MemoryScope.WORKFLOW, MemoryScope.GENERAL):
-            self.scope_filter.addItem("", scope)
-        self.tag_filter.addItem("", "")
-        for box in (self.type_filter, self.scope_filter, self.tag_filter):
-            box.activated.connect(lambda _index: self.reload())
-
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     def title(self) -> str:
         return _("Memory")
 
-    def _filters(self) -> dict[str, Any]:
-        kind, tag = self.type_filter.currentData(), self.tag_filter.currentData()
-        return {
-            "workflow_id": self.workflow_id,
-            "scope": MemoryScope(self.scope_filter.currentData()),
-            "type": MemoryType(kind) if kind else None,
-            "tags": (tag,) if tag else (),
-        }
+    def _query(self) -> dict[str, Any]:
+        return {"workflow_id": self.workflow_id, **self.filters.query()}
 
     def reload(self) -> None:
         """Read from the start, or what is on screen again when only the memories changed."""
@@ -115,7 +100,7 @@ class MemoryPane(Pane):
 
     async def _load(self, workflow_id: str, in_place: bool = False) -> None:
         size = min(max(PAGE, self.list.memories.rowCount()), limits.LIST_MAX) if in_place else PAGE
-        query, filters = self.search.text().strip(), self._filters()
+        query, filters = self.search.text().strip(), self._query()
         how = ""
         if not workflow_id:
             rows: list[MemoryRow] = []
@@ -145,28 +130,20 @@ class MemoryPane(Pane):
             self.jobs.start(self._more(), "load")
 
     async def _more(self) -> None:
-        rows = await self._page(self.list.memories.rowCount(), self._filters())
+        rows = await self._page(self.list.memories.rowCount(), self._query())
         self._complete = len(rows) < PAGE
         self.list.memories.append(rows)
 
     async def _load_tags(self, workflow_id: str) -> None:
         """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
         described = await self.bridge.call(lambda a: a.memories.describe(workflow_id))
-        tags = list((described or {}).get("tags") or [])
-        chosen = self.tag_filter.currentData()
-        if [self.tag_filter.itemData(row) for row in range(1, self.tag_filter.count())] != tags:
-            while self.tag_filter.count() > 1:
-                self.tag_filter.removeItem(1)
-            for tag in tags:
-                self.tag_filter.addItem(f"#{tag}", tag)
-            self.tag_filter.setCurrentIndex(max(0, self.tag_filter.findData(chosen)))
+        self.filters.set_tags(list((described or {}).get("tags") or []))
 
     def _show(self) -> None:
         count = self.list.memories.rowCount()
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
-        filtered = bool(self.search.text().strip() or self.type_filter.currentIndex() or self.scope_filter.currentIndex())
-        if filtered or self.tag_filter.currentIndex() > 0:
+        if self.search.text().strip() or self.filters.active:
             self.empty.set_texts(_("Nothing found"), _("Try other words or fewer filters."))
         else:
             self.empty.set_texts(_("No memories yet"), _("What agents or you want kept appears here."))
@@ -177,13 +154,6 @@ class MemoryPane(Pane):
         self.search.setPlaceholderText(_("Search memories"))
         self.search.setAccessibleName(_("Search memories"))
         self.list.setAccessibleName(_("Memories"))
-        for row, kind in enumerate((None, *MemoryType)):
-            self.type_filter.setItemText(row, _(TYPE_WORDS[kind]) if kind else _("All types"))
-        for row, text in enumerate((_("Everywhere"), _("This workflow"), _("All workflows"))):
-            self.scope_filter.setItemText(row, text)
-        self.tag_filter.setItemText(0, _("All tags"))
-        for box, name in ((self.type_filter, _("Type")), (self.scope_filter, _("Scope")), (self.tag_filter, _("Tag"))):
-            box.setAccessibleName(name)
         self._show()
         self.list.viewport().update()
 

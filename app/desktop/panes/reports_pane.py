@@ -9,12 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, centred, toast
+from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from app.desktop.panes.wording import ago, number, size
 from app.desktop.questions.markdown_view import MarkdownView
 from app.desktop.theme import mark
-from app.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, label
+from app.desktop.widgets import Card, ElidedLabel, IconButton, label
 from app.domain import limits
 from app.domain.workflow import Report
 from app.i18n import _
@@ -52,7 +53,7 @@ class ReportsPane(Pane):
         self._open = ""
         self._text = ""
         self._stack = QStackedWidget(self)
-        self.empty = centred(EmptyState("file-text", parent=self))
+        self.empty = PaneEmpty("file-text", self)
         self.list = _List(self)
         self.list.setObjectName("report-list")
         dress_list(self.list)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem
 from app.desktop.panes.form_dialog import FormDialog
 from app.desktop.panes.task_list import STATUS_WORDS
 from app.desktop.panes.task_order import possible_dependencies
+from app.desktop.theme import theme
 from app.domain import limits
 from app.domain.task import Task, TaskStatus
 from app.i18n import _
@@ -21,7 +22,7 @@ class TaskDialog(FormDialog):
     accepted_fields = Signal(dict)
 
     def __init__(self, tasks: Iterable[Task], task: Task | None, parent: QWidget | None = None) -> None:
-        super().__init__(_("New task") if task is None else _("Task"), parent)
+        super().__init__(_("New task") if task is None else _("Edit task"), parent)
         self.setObjectName("task-dialog")
         self._task = task
         self.name = QLineEdit(task.name if task else "", self)
@@ -31,7 +32,7 @@ class TaskDialog(FormDialog):
         self.description = QPlainTextEdit(task.description if task else "", self)
         self.description.setObjectName("task-description")
         self.description.setTabChangesFocus(True)
-        self.description.setFixedHeight(84)
+        self.description.setFixedHeight(theme().px(84))
         self.add_field(_("Description"), self.description)
         self.priority = QComboBox(self)
         self.priority.setObjectName("task-priority")
@@ -47,6 +48,8 @@ class TaskDialog(FormDialog):
                 self.status.addItem(_(STATUS_WORDS[status]), status)
             self.status.setCurrentIndex(list(TaskStatus).index(task.status))
             self.add_field(_("Status"), self.status)
+        else:
+            self.status.hide()
         self._add_dependencies(possible_dependencies(tasks, task), task.dependencies if task else ())
         self.name.textChanged.connect(self.check)
         self.description.textChanged.connect(self.check)
@@ -61,7 +64,7 @@ class TaskDialog(FormDialog):
             item.setData(Qt.ItemDataRole.UserRole, task.id)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)
-        self.dependencies.setMaximumHeight(128)
+        self.dependencies.setFixedHeight(theme().px(108))
         if choices:
             self.add_field(_("Waits for"), self.dependencies)
         else:

@@ -9,13 +9,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane, centred, toast
+from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.jobs import error_text
 from app.desktop.panes.task_dialog import TaskDialog
 from app.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from app.desktop.panes.task_order import arrange, progress
 from app.desktop.theme import theme
-from app.desktop.widgets import EmptyState
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.task import Task, TaskStatus
 from app.i18n import _
@@ -41,7 +41,7 @@ class TaskPane(Pane):
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
-        self.empty = centred(EmptyState("list-todo", parent=self))
+        self.empty = PaneEmpty("list-todo", self)
         self.empty.on_button(self.add)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.desktop.panes.wording import number
 from app.desktop.questions.answer_field import AnswerField
@@ -22,6 +22,8 @@ from app.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from app.i18n import _
 
 WIDTH = 520
+HINT_ROOM = 96
+"""What the hint needs beside the buttons, in logical pixels at 100 %; with less it stands above them."""
 _SOON_S = 30
 """Remaining seconds from which the time is shown as a warning."""
 
@@ -93,8 +95,8 @@ class QuestionDialog(QDialog):
         column.addWidget(self._error)
         column.addLayout(self._footer())
 
-    def _header(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _header(self) -> QBoxLayout:
+        row = self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         self._title = QLabel(self)
         self._title.setObjectName("question-title")
@@ -105,9 +107,13 @@ class QuestionDialog(QDialog):
         self._time.hide()
         self._count = Pill("", "warn", self)
         self._count.setObjectName("question-place")
+        pills = QHBoxLayout()
+        pills.setSpacing(8)
+        pills.addWidget(self._time)
+        pills.addWidget(self._count)
+        pills.addStretch(1)
         row.addWidget(self._title, 1)
-        row.addWidget(self._time, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._count, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(pills)
         return row
 
     def _make_content(self) -> QWidget:
@@ -150,8 +156,8 @@ class QuestionDialog(QDialog):
         column.addStretch(1)
         return content
 
-    def _footer(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _footer(self) -> QBoxLayout:
+        row = self._bottom = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         self._hint = ElidedLabel("", self)
         mark(self._hint, "muted")
@@ -168,10 +174,16 @@ class QuestionDialog(QDialog):
         self._skip.clicked.connect(self._press_skip)
         self._later.clicked.connect(self.reject)
         self._submit.clicked.connect(self._press_submit)
+        buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        buttons.setSpacing(8)
+        pair = QHBoxLayout()
+        pair.setSpacing(8)
+        pair.addWidget(self._later)
+        pair.addWidget(self._submit)
+        buttons.addWidget(self._skip)
+        buttons.addLayout(pair)
         row.addWidget(self._hint, 1)
-        row.addWidget(self._skip)
-        row.addWidget(self._later)
-        row.addWidget(self._submit)
+        row.addLayout(buttons)
         return row
 
     def _restore(self, draft: QuestionAnswer) -> None:
@@ -227,18 +239,34 @@ class QuestionDialog(QDialog):
         host = self.parentWidget()
         if host is None:
             return
-        margin = round(24 * theme().scale)
-        width = min(round(WIDTH * theme().scale), host.width() - 2 * margin)
+        narrow = host.width() < theme().px(WIDTH)
+        margin, side = theme().px(8 if narrow else 24), 12 if narrow else 24
+        width = min(theme().px(WIDTH), host.width() - 2 * margin)
+        self._column.setContentsMargins(side, 20 if not narrow else 12, side, 20 if not narrow else 12)
+        self._arrange(width - 2 * side - 2)
         content_layout, column = self._content.layout(), self._column
         if content_layout is None or width < 80:
             return
         edges = self._column.contentsMargins()
         wanted = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
-        self._body.setMinimumHeight(wanted)
+        self._body.setFixedHeight(wanted)  # a scroll area's own hint is guessed from another width
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
-        self._body.setMinimumHeight(min(wanted, round(60 * theme().scale)))
+        self._body.setMinimumHeight(min(wanted, theme().px(44)))
         height = min(total, host.height() - 2 * margin)
         self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
+
+    def _arrange(self, width: int) -> None:
+        """Header and footer are rows where ``width`` allows it; else pills go under the title, and the hint over the buttons."""
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        pills = [pill.sizeHint().width() + 8 for pill in (self._time, self._count) if not pill.isHidden()]
+        title = self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4
+        self._top.setDirection(across if title + sum(pills) <= width else down)
+        buttons = sum(button.sizeHint().width() + 8 for button in (self._skip, self._later, self._submit))
+        beside = buttons + theme().px(HINT_ROOM) <= width
+        self._bottom.setDirection(across if beside else down)
+        one_line = buttons - 8 <= width
+        self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
+        self._hint.setVisible(beside or (one_line and self._problem() is not None))
 
     def _refit(self) -> None:
         """Fit once the layouts have settled."""

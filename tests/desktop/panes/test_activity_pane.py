@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.activity_pane import ActivityPane
+from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Workflow
 from tests.desktop.panes.test_activity_log import event, one_run
@@ -121,3 +123,32 @@ async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, ru
     assert titles(pane) == []
     assert pane.empty.isVisible()
     assert not pane.tree.isVisible()
+
+
+async def test_an_agents_lines_stay_apart_at_every_size_of_text(pane: ActivityPane, qtbot: QtBot) -> None:
+    row = pane.tree._rows["r1"]
+    for scale in (150, 200, 80):
+        theme().set_scale(scale)
+        await settle()
+        qtbot.waitUntil(lambda: row.height() >= row.sizeHint().height())
+        assert not row._name.geometry().intersects(row._figures.geometry())
+        assert pane.tree.maximumHeight() >= row.sizeHint().height()
+
+
+async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) -> None:
+    assert pane.words.isVisible()
+    assert not pane._find.isVisible()
+    pane.window().resize(300, 200)
+    await settle()
+    assert not pane.words.isVisible()
+    pane._find.click()
+    assert pane.words.isVisible()
+    pane.words.setText("calc")
+    pane._find.setFocus()
+    await settle()
+    assert pane.words.isVisible()
+
+
+async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
+    spoken = pane.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken.startswith("CalculatorTool, done, ")

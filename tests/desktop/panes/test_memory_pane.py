@@ -67,14 +67,41 @@ async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_
 
 
 async def test_filters_go_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) -> None:
-    assert [pane.tag_filter.itemText(row) for row in range(3)] == ["All tags", "#python", "#style"]
-    for box, value in ((pane.type_filter, MemoryType.DECISION), (pane.scope_filter, MemoryScope.GENERAL), (pane.tag_filter, "style")):
-        box.setCurrentIndex(box.findData(value))
-    pane.type_filter.activated.emit(0)
-    await settle()
+    assert [action.text() for action in pane.filters.menus["tag"].actions()] == ["All tags", "#python", "#style"]
+    for name, value in (("type", MemoryType.DECISION), ("scope", MemoryScope.GENERAL), ("tag", "style")):
+        next(action for action in pane.filters.menus[name].actions() if action.data() == value).trigger()
+        await settle()
     assert atelier.calls("memories.list")[-1][1] == {
         "workflow_id": "w", "scope": MemoryScope.GENERAL, "type": MemoryType.DECISION, "tags": ("style",), "limit": 100, "offset": 0,
     }  # fmt: skip
+
+
+async def test_chosen_filters_are_said_and_cleared(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    assert not pane.filters.isVisible()
+    pane.filters.choose("type", MemoryType.DECISION)
+    pane.filters.choose("tag", "style")
+    await settle()
+    assert pane.filters.isVisible()
+    assert pane.filters.button.accessibleName() == "Filter: Decision · #style"
+    assert [action.data() for action in pane.filters.menus["type"].actions() if action.isChecked()] == [MemoryType.DECISION]
+    qtbot.mouseClick(pane.filters.findChild(QWidget, "memory-filter-clear"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert not pane.filters.isVisible()
+    assert atelier.calls("memories.list")[-1][1]["tags"] == ()
+    assert atelier.calls("memories.list")[-1][1]["type"] is None
+
+
+async def test_a_chosen_tag_that_is_gone_can_be_taken_off(pane: MemoryPane) -> None:
+    pane.filters.choose("tag", "style")
+    pane.filters.set_tags(["python"])
+    assert pane.filters.tags == ("python", "style")
+    assert pane.filters.tag == "style"
+
+
+async def test_the_forms_have_titles_of_their_own(pane: MemoryPane) -> None:
+    pane.add()
+    pane.edit("m1")
+    assert [dialog.windowTitle() for dialog in pane.window().findChildren(MemoryDialog)] == ["New memory", "Edit memory"]
 
 
 async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
@@ -196,3 +196,33 @@ def test_remaining_time_is_shown_and_hidden(opened: Callable[..., QuestionDialog
     assert child("question-time").text() == "4:32 left"
     dialog.set_remaining(0.2)
     assert child("question-time").text() == "0:00 left"
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "text", "mixed"])
+@pytest.mark.parametrize(
+    ("width", "height", "scale"), [(900, 700, 100), (420, 400, 100), (420, 400, 150), (700, 560, 200), (420, 460, 200)]
+)
+def test_nothing_in_header_or_footer_is_ever_cut(
+    opened: Callable[..., QuestionDialog], host: QWidget, child: Find, qtbot: QtBot, kind: str, width: int, height: int, scale: int
+) -> None:
+    theme().set_scale(scale)
+    host.resize(width, height)
+    dialog = opened(ask(kind=kind, context="because **so**"))
+    dialog.set_remaining(25)
+    dialog.fit()
+    QCoreApplication.processEvents()
+    for name in ("question-skip", "question-later", "question-submit", "question-time", "question-place"):
+        widget = child(name)
+        assert widget.width() >= widget.sizeHint().width(), name
+        assert widget.height() >= widget.sizeHint().height() - 2, name
+        assert dialog.rect().contains(widget.geometry()), name
+
+
+def test_a_short_question_leaves_no_empty_room(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    theme().set_scale(150)
+    dialog = opened(ask(kind="text", question="Which isolation should be switched on for the tools of this team, and why?"))
+    QCoreApplication.processEvents()
+    dialog.fit()
+    answer, skip = child("question-answer"), child("question-skip")
+    gap = skip.mapTo(dialog, QPoint()).y() - answer.mapTo(dialog, QPoint(0, answer.height())).y()
+    assert 0 < gap < 40

@@ -1,0 +1,58 @@
+"""Empty states in panes of every height."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.empty import PaneEmpty
+from app.desktop.theme import theme
+
+HINT = "The agent's plan appears here, and you can add to it."
+
+
+@pytest.fixture
+def place(qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    qtbot.addWidget(window)
+    return window
+
+
+def made(place: QWidget, height: int) -> PaneEmpty:
+    empty = PaneEmpty("list-todo", place)
+    empty.set_texts("No tasks yet", HINT, "Add a task")
+    empty.resize(240, height)
+    place.resize(240, height)
+    place.show()
+    return empty
+
+
+def shown(empty: PaneEmpty) -> list[str]:
+    return [label.text() or "icon" for label in empty.findChildren(QLabel) if label.isVisible()]
+
+
+@pytest.mark.parametrize(
+    ("height", "expected"), [(400, ["icon", "No tasks yet", HINT]), (125, ["No tasks yet", HINT]), (70, ["No tasks yet"])]
+)
+def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int, expected: list[str]) -> None:
+    empty = made(place, height)
+    assert shown(empty) == expected
+    assert empty.button.isVisible()
+    assert (empty.toolTip() == HINT) == (HINT not in expected)
+
+
+@pytest.mark.parametrize("scale", [100, 150, 200])
+@pytest.mark.parametrize("height", [130, 180, 240, 420])
+def test_no_line_is_cut(place: QWidget, height: int, scale: int) -> None:
+    theme().set_scale(scale)
+    empty = made(place, height)
+    empty.layout().activate()
+    for label in empty.findChildren(QLabel):
+        if label.isVisible():
+            assert label.height() >= min(label.heightForWidth(label.width()), label.sizeHint().height())
+            assert empty.rect().contains(label.geometry())
+
+
+def test_it_asks_a_pane_for_no_room(place: QWidget) -> None:
+    assert made(place, 300).minimumSizeHint().height() == 0
