@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.desktop.firststart.model_step import ModelStep
 from app.desktop.firststart.steps import GoalStep, Step, WelcomeStep
 from app.desktop.panes.jobs import Jobs, error_text
-from app.desktop.theme import mark, theme
+from app.desktop.settings.window import fitting
+from app.desktop.theme import mark
 from app.desktop.widgets import Line, Translated, label
 from app.domain.settings import Settings
 from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
+
+
+SIZE = QSize(640, 520)
 
 
 class FirstStart(Translated, QDialog):
@@ -30,7 +34,7 @@ class FirstStart(Translated, QDialog):
         self._bridge = bridge
         self._leaving = False
         self.jobs = Jobs(self, self.show_error)
-        self.resize(theme().px(640), theme().px(560))
+        self.resize(fitting(SIZE, self))
         column = QVBoxLayout(self)
         column.setContentsMargins(28, 24, 28, 20)
         column.setSpacing(12)

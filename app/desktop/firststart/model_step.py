@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.desktop.firststart.choice import ChoiceCard
@@ -37,7 +38,7 @@ class ModelStep(Step):
         self.jobs = Jobs(self, self._fail)
         self._tried: tuple[str, str] | None = None
         self._found: dict[str, Any] = {}
-        area = QScrollArea(self)
+        area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         content = QWidget(area)
@@ -138,6 +139,7 @@ class ModelStep(Step):
             if other is not card:
                 other.radio.setChecked(False)
         self._chosen()
+        QTimer.singleShot(0, card, lambda: self._area.ensureWidgetVisible(card, 0, 8))
 
     def _chosen(self) -> None:
         """Another card or another value: what was tried no longer counts."""

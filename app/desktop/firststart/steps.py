@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
 GOALS = (
-    (N_("Calculate"), N_("What is 12% of 840? Use the calculator.")),
-    (N_("Plan"), N_("Add a task: prepare the Monday meeting. Then list my tasks.")),
-    (N_("Ask and remember"), N_("Ask me which language I prefer for answers, and remember it.")),
+    (N_("Calculate"), N_("What is 12% of 840?")),
+    (N_("Plan"), N_("Add a task: prepare the Monday meeting.")),
+    (N_("Ask"), N_("Ask me which language I prefer for answers.")),
 )
-"""Three things the smallest model can do, each shows a part of the window: tool cards, the plan, a question and the memory."""
+"""Three things the smallest model can do, each shows a part of the window: tool cards, the plan, a question. One request each: the
+guided dialect takes a second sentence for a part of the first."""
 
 
 class Step(Translated, QWidget):

@@ -69,7 +69,7 @@ class MemoryFilters(Translated, QWidget):
 
     @property
     def scope(self) -> MemoryScope:
-        return MemoryScope(self._chosen["scope"])
+        return MemoryScope(str(self._chosen["scope"]))
 
     @property
     def tag(self) -> str:

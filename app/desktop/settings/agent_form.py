@@ -151,7 +151,6 @@ class AgentForm(Translated, QWidget):
         self._captions[name], self._errors[name] = caption, error
         if name == "enable_thinking":
             caption.hide()
-            column.addStretch(1)
         else:
             column.addWidget(caption)
         column.addWidget(self.fields[name])
@@ -168,6 +167,7 @@ class AgentForm(Translated, QWidget):
         self._more_heading = label("", "heading", self)
         self._column.addSpacing(4)
         self._column.addWidget(self._more_heading)
+        self._column.addLayout(self._cell("enable_thinking"))  # a line of its own: its text does not wrap
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(12)
@@ -309,7 +309,8 @@ class AgentForm(Translated, QWidget):
         for name, caption in self._captions.items():
             caption.setText(_(TITLES[name]))
             self.fields[name].setAccessibleName(_(TITLES[name]))
-        self.thinking.setText(_(TITLES["enable_thinking"]))
+        title = TITLES["enable_thinking"]
+        self.thinking.setText(_(title))
         self._more_heading.setText(_("TOOLS, LIMITS AND BUDGET"))
         for name, choices in CHOICES.items():
             for row, (_value, text) in enumerate(choices):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from app.desktop.panes.wording import locale
@@ -14,6 +15,8 @@ from app.desktop.widgets import Translated
 from app.domain.provider import ModelInfo
 from app.i18n import _
 
+NAME = 150
+"""Least width of a model's name, in logical pixels at 100 %."""
 COLUMNS = ("name", "context_window", "price_input", "price_output")
 
 
@@ -29,6 +32,7 @@ class ModelTable(Translated, QTableWidget):
         self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in range(1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setShowGrid(False)
         mark(self, "plain")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -56,6 +60,17 @@ class ModelTable(Translated, QTableWidget):
         rows = min(max(len(models), 2), 8)
         height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(height + 2 * self.frameWidth() + 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The name takes what the figures leave, and never less than a name needs: then the table scrolls."""
+        super().resizeEvent(event)
+        header = self.horizontalHeader()
+        figures = sum(header.sectionSize(column) for column in range(1, len(COLUMNS)))
+        least = theme().px(NAME)
+        tight = self.viewport().width() - figures < least
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed if tight else QHeaderView.ResizeMode.Stretch)
+        if tight:
+            header.resizeSection(0, least)
 
     def retranslate(self) -> None:
         self.setHorizontalHeaderLabels([_("Model"), _("Window (tokens)"), _("$ / M in"), _("$ / M out")])

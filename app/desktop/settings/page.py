@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
+    QBoxLayout,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -30,6 +32,10 @@ from app.i18n import _
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
+TEXT, STRETCH_TEXT = 110, 150
+"""Room for a row's texts below which its control goes under them; more where the control is a wide one."""
+FIELD = 112
+"""Narrowest a combo or spin box gets, whatever it holds."""
 COLUMN = 720
 """Widest a page's column gets, in logical pixels at 100 %."""
 
@@ -50,13 +56,28 @@ class Row(QWidget):
         texts.addWidget(self.caption)
         texts.addWidget(self.hint)
         texts.addStretch(1)
-        line = QHBoxLayout(self)
+        self._stretch = stretch
+        line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         line.setContentsMargins(0, 4, 0, 4)
         line.setSpacing(16)
         line.addLayout(texts, 2 if stretch else 1)
         line.addWidget(control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter)
         if isinstance(control, QAbstractSpinBox):
             pad(control)
+
+    def minimumSizeHint(self) -> QSize:
+        """A row is no wider than its control needs: a narrow one puts it under the texts."""
+        narrow = max(self.caption.minimumSizeHint().width(), self.control.minimumSizeHint().width())
+        return QSize(narrow, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
+        down = self.width() < room
+        self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
+        self._line.setSpacing(6 if down else 16)
+        side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
+        self._line.setAlignment(self.control, side)
 
     def set_texts(self, caption: str, hint: str = "") -> None:
         self.caption.setText(caption)
@@ -102,6 +123,7 @@ class SettingsPage(Translated, QWidget):
         self.column.addWidget(self.title)
         self.column.addSpacing(8)
         self._inner = inner
+        self._fields: list[QWidget] = []
         theme().changed.connect(self._restyle)
         bridge.changed.connect(self._on_changed)
 
@@ -127,8 +149,10 @@ class SettingsPage(Translated, QWidget):
         return made
 
     def end(self) -> None:
-        """After the last section: keep everything at the top."""
+        """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""
         self.column.addStretch(1)
+        self._fields = [field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)]
+        self._restyle()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
@@ -171,6 +195,8 @@ class SettingsPage(Translated, QWidget):
 
     def _restyle(self) -> None:
         self._inner.setMaximumWidth(theme().px(COLUMN))
+        for field in self._fields:
+            field.setMinimumWidth(theme().px(FIELD))
 
     def _on_changed(self, topic: str, _id: str) -> None:
         if topic in self.topics and self.isVisible():

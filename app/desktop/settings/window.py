@@ -21,6 +21,12 @@ SIZE = QSize(940, 680)
 SIDE = 210
 
 
+def fitting(size: QSize, widget: QWidget) -> QSize:
+    """A size that grows with the text, but not over the screen."""
+    room = widget.screen().availableSize()
+    return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
+
+
 class SettingsWindow(Translated, QWidget):
     """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
 
@@ -32,7 +38,7 @@ class SettingsWindow(Translated, QWidget):
         self.setObjectName("settings-window")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         mark(self, "surface")
-        self.resize(SIZE)
+        self.resize(fitting(SIZE, self))
         self.setMinimumSize(560, 420)
         self._entries = pages()
         self._pages: dict[str, SettingsPage] = {}

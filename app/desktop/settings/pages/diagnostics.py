@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import qVersion
+from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
 
@@ -63,8 +63,8 @@ class DiagnosticsPage(SettingsPage):
         self._doctor_heading, doctor = self.section()
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(8)
-        self._grid.setColumnStretch(2, 1)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(1, 1)
         self.busy = Busy(self)
         doctor.body.addLayout(self._grid)
         doctor.body.addWidget(self.busy)
@@ -119,9 +119,11 @@ class DiagnosticsPage(SettingsPage):
         for row, check in enumerate(self._checks):
             pill = Pill(words.get(check.status, check.status), _KINDS.get(check.status, ""), self)
             text = label(check.message + (f"\n{check.fix}" if check.fix else ""), "muted", self, wrap=True)
+            text.setContentsMargins(0, 0, 0, 8)
             text.setTextInteractionFlags(text.textInteractionFlags().TextSelectableByMouse)
-            for column, widget in enumerate((pill, label(check.title, "strong", self), text)):
-                self._grid.addWidget(widget, row, column)
+            self._grid.addWidget(pill, 2 * row, 0, Qt.AlignmentFlag.AlignRight)
+            self._grid.addWidget(label(check.title, "strong", self, wrap=True), 2 * row, 1)
+            self._grid.addWidget(text, 2 * row + 1, 1)
 
     def report(self) -> str:
         """Everything on the page as text, for a report of a fault."""

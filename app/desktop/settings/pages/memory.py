@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidget
 
 from app.desktop.panes.base import toast
 from app.desktop.panes.jobs import error_text
@@ -16,7 +16,7 @@ from app.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from app.desktop.settings.page import SettingsPage
 from app.desktop.settings.registry import settings_page
 from app.desktop.theme import mark
-from app.desktop.widgets import label
+from app.desktop.widgets import FlowLayout, label
 from app.domain.memory import MemoryType
 from app.domain.provider import ProviderConfig
 from app.domain.settings import EmbedderSettings, Settings
@@ -65,11 +65,9 @@ class MemoryPage(SettingsPage):
         self.apply.setObjectName("embedder-apply")
         self.reembed.setObjectName("memory-reembed")
         mark(self.apply, "primary")
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addStretch(1)
-        buttons.addWidget(self.reembed)
+        buttons = FlowLayout(spacing=8)
         buttons.addWidget(self.apply)
+        buttons.addWidget(self.reembed)
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
@@ -170,12 +168,14 @@ class MemoryPage(SettingsPage):
         total = int(described.get("total") or 0)
         lines = [ngettext("{n} memory that applies to all workflows", "{n} memories that apply to all workflows", total)]
         by_type = described.get("by_type") or {}
-        parts = [f"{_(TYPE_WORDS[MemoryType(kind)])}: {number(count)}" for kind, count in by_type.items() if count]
+        parts = [
+            _("{type}: {number}", type=_(TYPE_WORDS[MemoryType(kind)]), number=number(count)) for kind, count in by_type.items() if count
+        ]
         if parts:
             lines.append(" · ".join(parts))
         tags = list((described.get("tags") or {}).items())[:12]
         if tags:
-            lines.append(" ".join(f"#{tag} ({count})" for tag, count in tags))
+            lines.append(" ".join(f"#{tag} ({number(count)})" for tag, count in tags))
         self.stats.setText("\n".join(lines))
 
     def export_to(self, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
@@ -69,7 +70,7 @@ class ShortcutsPage(SettingsPage):
                     widget.deleteLater()
             for number, (text, keys) in enumerate(rows):
                 grid.addWidget(label(text, "", self, wrap=True), number, 0)
-                grid.addWidget(label(keys, "pill", self), number, 1)
+                grid.addWidget(label(keys, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)
 
     def retranslate(self) -> None:
         self._heading.setText(_("WINDOW"))

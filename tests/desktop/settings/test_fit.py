@@ -1,0 +1,83 @@
+"""Every page fits into its window, whatever the size of text and the language: nothing runs out at the right."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QComboBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.settings.language import switch_language
+from app.desktop.settings.registry import pages
+from app.desktop.settings.window import SIZE, SettingsWindow, fitting
+from app.desktop.theme import theme
+from app.engine import doctor
+from app.engine.doctor import Check
+from tests.support.fake_bridge import settle
+
+NAMES = ("general", "providers", "agents", "memory", "shortcuts", "data", "diagnostics")
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypatch: pytest.MonkeyPatch, language: str, scale: int) -> None:
+    async def checked(_atelier: object) -> list[Check]:
+        return [Check(name="database", title="Database", status="fail", message="It cannot be opened. " * 8, fix="Restore a backup.")]
+
+    monkeypatch.setattr(doctor, "checks", checked)
+    theme().set_scale(scale)
+    switch_language(language)
+    window.resize(SIZE)
+    for name in NAMES:
+        window.show_page(name)
+        await settle()
+        page = window.page(name)
+        assert page.area.widget().width() <= page.area.viewport().width(), name
+    switch_language("en")
+    await settle()
+
+
+def test_the_names_above_are_all_pages_but_the_tools() -> None:
+    assert {entry.name for entry in pages()} - {"tools"} == set(NAMES)
+
+
+async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: SettingsWindow) -> None:
+    window.show_page("memory")
+    await settle()
+    row = window.page("memory")._kind_row  # type: ignore[attr-defined]
+    window.resize(1100, 700)
+    await settle()
+    assert row.control.y() < row.caption.geometry().bottom() + row.hint.height()
+    theme().set_scale(150)
+    window.resize(760, 700)
+    await settle()
+    assert row.control.y() >= row.hint.geometry().bottom()
+    assert row.rect().contains(row.control.geometry())
+
+
+async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> None:
+    theme().set_scale(150)
+    window.show_page("providers")
+    window.resize(700, 680)
+    await settle()
+    table = window.findChild(QWidget, "model-table")
+    assert table is not None
+    assert table.columnWidth(0) >= theme().px(150)  # type: ignore[attr-defined]
+
+
+def test_windows_grow_with_the_text_but_not_over_the_screen(qtbot: QtBot) -> None:
+    place = QWidget()
+    qtbot.addWidget(place)
+    assert fitting(QSize(300, 200), place) == QSize(300, 200)
+    theme().set_scale(200)
+    assert fitting(QSize(300, 200), place) == QSize(600, 400)
+    room = place.screen().availableSize()
+    assert fitting(QSize(5000, 5000), place).width() < room.width()
+
+
+async def test_fields_may_shrink_below_their_longest_choice(window: SettingsWindow) -> None:
+    window.show_page("agents")
+    await settle()
+    boxes = window.page("agents").findChildren(QComboBox)
+    assert boxes
+    assert all(box.minimumWidth() == theme().px(112) for box in boxes)
