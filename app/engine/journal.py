@@ -151,7 +151,7 @@ def _commit(batch: _Batch, row: Run | None, clear_partial: str | None = None) ->
     return Commit(
         events=tuple(batch.events),
         run=row,
-        workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq},
+        workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq, "updated_at": batch.events[-1].time},
         messages=tuple(batch.rows.messages),
         executions=tuple(batch.rows.executions),
         questions=tuple(batch.rows.questions),

@@ -65,6 +65,7 @@ async def test_a_turn_with_a_tool_is_streamed_and_kept(open_atelier: Opener) -> 
         ]  # fmt: skip
         row = await atelier.repos.workflows.get(workflow_id)
         assert row.stream_seq == len(durable)
+        assert row.updated_at == durable[-1].time
         assert row.usage.tokens_output == 16
 
 
