@@ -7,10 +7,18 @@ from typing import Any, Protocol
 
 from app.cli.output import Output
 from app.domain.stream import ChunkType, StreamEvent
-from app.i18n import _
+from app.i18n import N_, _
 
 SHOWN = 160
 """Characters of a call's arguments and result in its one line."""
+
+
+TASK_STATES = {
+    "pending": N_("to do"),
+    "in_progress": N_("in progress"),
+    "completed": N_("done"),
+    "blocked": N_("blocked"),
+}
 
 
 class Renderer(Protocol):
@@ -83,7 +91,7 @@ class TextRenderer:
         text = ""
         match kind:
             case ChunkType.TASK_CREATE | ChunkType.TASK_UPDATE | ChunkType.TASK_COMPLETE:
-                text = _("Task {name}: {status}", name=data["task_name"], status=data["task_status"])
+                text = _("Task {name}: {status}", name=data["task_name"], status=_(TASK_STATES[data["task_status"]]))
             case ChunkType.RETRY:
                 text = _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
             case ChunkType.CONTEXT_COMPACTED:
