@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
 
-SIZE = QSize(640, 520)
+SIZE = QSize(640, 560)
 
 
 class FirstStart(Translated, QDialog):

@@ -11,6 +11,7 @@ from app.desktop.widgets import EmptyState
 
 MARGIN = 24
 SMALL_MARGIN = 4
+SIDE = 16
 
 
 class PaneEmpty(EmptyState):
@@ -45,7 +46,8 @@ class PaneEmpty(EmptyState):
                 break
         layout = self.layout()
         if isinstance(layout, QVBoxLayout):
-            layout.setContentsMargins(16, margin, 16, margin)
+            side = SIDE if self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
+            layout.setContentsMargins(side, margin, side, margin)
             layout.setSpacing(8 if icon else 4)
         self._icon.setVisible(icon)
         self._hint.setVisible(hint and bool(self._hint_text))
@@ -54,7 +56,7 @@ class PaneEmpty(EmptyState):
     def _needed(self, margin: int, icon: bool, hint: bool) -> int:
         """The height of the lines that would be shown, at the present width."""
         spacing = 8 if icon else 4
-        width = max(40, self.width() - 32)
+        width = max(40, self.width() - 2 * SIDE)
         heights = [theme().px(22)] if icon else []
         for label, shown in ((self._title, True), (self._hint, hint and bool(self._hint_text))):
             if shown:
