@@ -118,6 +118,8 @@ class ModelStep(Step):
         card.chosen.connect(partial(self._only, card))
         self.cards.insert(1, card)
         self._cards_column.insertWidget(1, card)
+        QWidget.setTabOrder(self.starter.radio, card.radio)  # where it stands, not when it came
+        QWidget.setTabOrder(card.radio, box)
         self._texts_of_found(card)
 
     def _texts_of_found(self, card: ChoiceCard) -> None:

@@ -216,3 +216,10 @@ def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
     assert not notice.isVisible()
     notice.set_info(ModelInfo(provider="local", name="x", starter=True))
     assert notice.isVisible()
+
+
+async def test_tab_visits_a_found_server_where_it_stands(guide: FirstStart, find: Find) -> None:
+    guide._go(1)
+    await settle()
+    assert find("radio-starter").nextInFocusChain() is find("radio-ollama")
+    assert find("radio-ollama").nextInFocusChain() is find("models-ollama")
