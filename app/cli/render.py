@@ -91,7 +91,8 @@ class TextRenderer:
         text = ""
         match kind:
             case ChunkType.TASK_CREATE | ChunkType.TASK_UPDATE | ChunkType.TASK_COMPLETE:
-                text = _("Task {name}: {status}", name=data["task_name"], status=_(TASK_STATES[data["task_status"]]))
+                state = TASK_STATES[data["task_status"]]
+                text = _("Task {name}: {status}", name=data["task_name"], status=_(state))
             case ChunkType.RETRY:
                 text = _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
             case ChunkType.CONTEXT_COMPACTED:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.domain.base import Model
 from app.domain.errors import AtelierError
-from app.i18n import _
+from app.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from app.domain.provider import ProviderConfig
@@ -242,7 +242,7 @@ async def _provider(atelier: Atelier, config: ProviderConfig) -> Check:
             name=name,
             title=title,
             status="ok",
-            message=_("Answers in {ms} ms, {models} models.", ms=health.latency_ms, models=health.models),
+            message=ngettext("Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from app.cli.parser import Adder, names, number
-from app.i18n import _
+from app.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from app.cli.output import Output
@@ -127,7 +127,7 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         data(out, {"embedded": done})
     else:
-        line(out, _("{count} memories embedded", count=done))
+        line(out, ngettext("{n} memory embedded", "{n} memories embedded", done))
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from app.cli.parser import Adder
-from app.i18n import N_, _
+from app.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from app.cli.output import Output
@@ -88,9 +88,14 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if out.json:
         data(out, health.model_dump(mode="json"))
     elif health.ok:
-        line(
-            out, _("{name} answers in {ms} ms and offers {models} models.", name=arguments.name, ms=health.latency_ms, models=health.models)
+        text = ngettext(
+            "{name} answers in {ms} ms and offers {n} model.",
+            "{name} answers in {ms} ms and offers {n} models.",
+            health.models,
+            name=arguments.name,
+            ms=health.latency_ms,
         )
+        line(out, text)
     else:
         out.note(_("{name} cannot be used: {problem}", name=arguments.name, problem=health.message), "error")
     return 0 if health.ok else 1
