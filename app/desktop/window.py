@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
@@ -17,6 +17,7 @@ from app.desktop.sidebar.sidebar import Sidebar
 from app.desktop.theme import mark, theme
 from app.desktop.theme.icons import app_icon
 from app.desktop.widgets import ToastHost, Translated
+from app.domain.workflow import Workflow, WorkflowStatus
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 
 SIDEBAR_WIDTH = 248
 LAYOUT_VERSION = 1
+
+
+def first_view(workflows: Sequence[Workflow], last: str) -> str:
+    """The workflow to show at a start: one whose run a kill cut off, else the one last in view, else one that waits; empty for none."""
+    newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
+    known = {workflow.id for workflow in workflows}
+    waiting = newest.get(WorkflowStatus.WAITING, "")
+    return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
 class MainWindow(Translated, QMainWindow):
@@ -109,7 +118,7 @@ class MainWindow(Translated, QMainWindow):
         self.bridge.stream_event.connect(self.rail.on_stream)
 
     async def start(self, settings: Settings) -> None:
-        """The engine is open: fill everything, and show the workflow that was in view when the program was last used."""
+        """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
         self.pages.setCurrentWidget(self.columns)
         self.sidebar.foot.show_connection("ready")
@@ -117,10 +126,9 @@ class MainWindow(Translated, QMainWindow):
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
-        last = settings.window.get("workflow", "")
-        known = {workflow.id for workflow in self.sidebar.model.workflows}
-        if last in known:
-            self.chat.open_workflow(last)
+        view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
+        if view:
+            self.chat.open_workflow(view)
         else:
             self.new_workflow()
         self.presenter.start()

@@ -33,6 +33,6 @@ class Settings(Model):
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
     confirmed_tools: dict[str, str] = {}
-    """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it. A changed file is not loaded."""
+    """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.theme import theme
-from app.desktop.window import MainWindow
+from app.desktop.window import MainWindow, first_view
 from app.domain.agent import Agent, AgentConfig
 from app.domain.errors import StorageError
 from app.domain.settings import Settings
-from app.domain.workflow import Workflow
+from app.domain.workflow import Workflow, WorkflowStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NAMES = [
@@ -191,3 +192,18 @@ def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
     program.window.closing.connect(lambda: told.append(1))
     program.window.close()
     assert told == [1]
+
+
+def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_waits() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        Workflow(id=name, name=name, status=status, updated_at=start + timedelta(hours=hour))
+        for hour, (name, status) in enumerate(
+            [("old", WorkflowStatus.WAITING), ("done", WorkflowStatus.COMPLETED), ("asks", WorkflowStatus.WAITING)]
+        )
+    ]
+    assert first_view([], "gone") == ""
+    assert first_view(rows, "") == "asks"
+    assert first_view(rows, "done") == "done"
+    cut_off = Workflow(id="cut", name="cut", status=WorkflowStatus.RUNNING, updated_at=start)
+    assert first_view([*rows, cut_off], "done") == "cut"
