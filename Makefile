@@ -70,7 +70,9 @@ bench: setup
 	done
 
 chaos: setup
-	$(BIN)/python -m pytest tests/chaos --timeout 900 $(ARGS)
+	@mkdir -p $(OUT)
+	ATELIER_CHAOS_JSON=$(OUT)/chaos.json $(BIN)/python -m pytest tests/chaos --timeout 900 $(ARGS)
+	@cat $(OUT)/chaos.json
 
 fuzz: setup
 	@mkdir -p $(OUT)

@@ -29,7 +29,7 @@ from tests.support.servers.base import Call, Reply
 from tests.support.servers.openai import FakeOpenAI
 
 MEMORY = "import psutil; print(time.process_time() - t, psutil.Process().memory_info().rss / 2**20)"
-IMPORT = f"import time; t = time.process_time(); import app.engine; {MEMORY}"
+IMPORT = f"import time; t = time.process_time(); from app.engine import Atelier; {MEMORY}"
 BARE = f"import time; t = time.process_time(); {MEMORY}"
 AGENT = AgentConfig(name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "6*7"})

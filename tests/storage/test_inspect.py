@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,15 @@ async def test_one_that_is_open_is_locked(tmp_path: Path) -> None:
 
 async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await closed_database(tmp_path / "database")
-    monkeypatch.setattr(module, "_environment", lambda: {"PYTHONPATH": str(tmp_path), "PATH": ""})
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "surrealdb.py").write_text("raise ImportError('this driver is broken')")
+    usual = module._environment()
+    monkeypatch.setattr(module, "_environment", lambda: {**usual, "PYTHONPATH": os.pathsep.join([str(broken), usual["PYTHONPATH"]])})
     with pytest.raises(StorageError) as caught:
         await inspect(tmp_path / "database")
     assert caught.value.code == "query"
-    assert "app" in str(caught.value)
+    assert "this driver is broken" in str(caught.value)
 
 
 async def test_cancelling_ends_the_helper(tmp_path: Path) -> None:
