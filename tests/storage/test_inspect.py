@@ -55,15 +55,14 @@ async def test_one_that_is_open_is_locked(tmp_path: Path) -> None:
 
 async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await closed_database(tmp_path / "database")
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "surrealdb.py").write_text("raise ImportError('this driver is broken')")
-    usual = module._environment()
-    monkeypatch.setattr(module, "_environment", lambda: {**usual, "PYTHONPATH": os.pathsep.join([str(broken), usual["PYTHONPATH"]])})
+    broken = tmp_path / "broken" / "app"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('this installation is broken')")
+    monkeypatch.setattr(module, "_environment", lambda: {**os.environ, "PYTHONPATH": str(broken.parent)})
     with pytest.raises(StorageError) as caught:
         await inspect(tmp_path / "database")
     assert caught.value.code == "query"
-    assert "this driver is broken" in str(caught.value)
+    assert "this installation is broken" in str(caught.value)
 
 
 async def test_cancelling_ends_the_helper(tmp_path: Path) -> None:
