@@ -17,13 +17,13 @@ from app.desktop.sidebar.sidebar import Sidebar
 from app.desktop.theme import mark, theme
 from app.desktop.theme.icons import app_icon
 from app.desktop.widgets import ToastHost, Translated
-from app.domain.workflow import Workflow, WorkflowStatus
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
     from app.desktop.palette import Command, CommandPalette
     from app.domain.settings import Settings
+    from app.domain.workflow import Workflow
 
 SIDEBAR_WIDTH = 248
 LAYOUT_VERSION = 1
@@ -31,6 +31,8 @@ LAYOUT_VERSION = 1
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
     """The workflow to show at a start: one whose run a kill cut off, else the one last in view, else one that waits; empty for none."""
+    from app.domain.workflow import WorkflowStatus  # not needed for the first paint, and dear
+
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
     waiting = newest.get(WorkflowStatus.WAITING, "")
