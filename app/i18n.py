@@ -27,13 +27,13 @@ def N_(message: str) -> str:
     return message
 
 
-def _(message: str, **params: object) -> str:
+def _(message: str, /, **params: object) -> str:
     """Translate a message into the current language and fill in its named placeholders."""
     text = _current.gettext(message) if message else ""
     return text.format(**params) if params else text
 
 
-def ngettext(singular: str, plural: str, n: int, **params: object) -> str:
+def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
     """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
     return _current.ngettext(singular, plural, n).format(n=n, **params)
 

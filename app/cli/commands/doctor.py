@@ -29,7 +29,7 @@ async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Ou
         data(out, [check.model_dump(mode="json") for check in found])
     else:
         for check in found:
-            line(out, f"{MARKS[check.status]} {check.title}: {check.message}")
+            line(out, f"{MARKS[check.status]} " + _("{title}: {message}", title=check.title, message=check.message))
             if check.fix:
                 line(out, f"    {check.fix}")
     return 1 if any(check.status == "fail" for check in found) else 0

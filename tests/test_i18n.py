@@ -1,0 +1,42 @@
+"""Translation: placeholders of any name, plural rules of both languages, and the switch."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.errors import UsageError
+from app.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, system_language
+
+
+def test_a_placeholder_may_have_any_name() -> None:
+    assert _("{title}: {message}", title="a", message="b") == "a: b"
+    error = UsageError("{template} and {message}", template="x", message="y")
+    assert str(error) == "x and y"
+    assert error.localized(_) == "x and y"
+
+
+def test_french_counts_zero_as_one() -> None:
+    texts = ("{n} memory embedded", "{n} memories embedded")
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 memories embedded", "1 memory embedded", "2 memories embedded"]
+    set_language("fr")
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 souvenir vectorisé", "1 souvenir vectorisé", "2 souvenirs vectorisés"]
+
+
+def test_listeners_are_told_until_they_stop() -> None:
+    heard: list[str] = []
+    stop = on_language_changed(heard.append)
+    set_language("fr")
+    stop()
+    set_language("en")
+    assert heard == ["fr"]
+    assert language() == "en"
+
+
+def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "fr_CA.UTF-8")
+    assert system_language() == "fr"
+    monkeypatch.setenv("LANG", "xx_YY")
+    assert system_language() in LANGUAGES
+    assert set_language("no such language") in LANGUAGES
