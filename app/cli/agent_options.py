@@ -72,8 +72,15 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    from app.domain.errors import UsageError
+
     fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
+    # A bound that nothing holds would be worse than none: who asks for it is told.
+    if found.get("approval", "auto") != "auto":
+        raise UsageError(N_("This version cannot ask before tool calls: only --approval auto is possible."))
+    if found.get("tool_mode") == "sections":
+        raise UsageError(N_("This version cannot plan with sections: choose --tool-mode direct or invoke."))
     if "tools" in found:
         found["tools"] = tuple(found["tools"])
     return found

@@ -214,17 +214,24 @@ class Atelier:
         from app.llm.secrets import KeyVault, redact
         from app.storage.datadir import DataDir, default_data_dir
         from app.storage.repositories import Repositories
-        from app.storage.store import Store
         from app.tools.registry import create_default_tool_registry
 
         self._redacting = logs.add_redactor(redact)
         self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
         self.registry = create_default_tool_registry()
-        self.store = await Store.open(
-            self.datadir.database, fsync=True if fsync is None else fsync, clock=self.clock, backups=self.datadir.backups
-        )
+        self.store = await self._open_database(fsync is not False)
         self.repos = Repositories(self.store, self.datadir)
+        if fsync is None and not (await self.repos.settings.load()).fsync:
+            # The wish is in the database, which takes it only when it is opened.
+            await self.store.close()
+            self.store = await self._open_database(False)
+            self.repos = Repositories(self.store, self.datadir)
+
+    async def _open_database(self, fsync: bool) -> Store:
+        from app.storage.store import Store
+
+        return await Store.open(self.datadir.database, fsync=fsync, clock=self.clock, backups=self.datadir.backups)
 
     async def _start(
         self, model_factory: ModelFactory | None, embedder: Embedder | None, fault: FaultPoint | None, language: str | None

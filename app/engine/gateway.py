@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,11 +56,8 @@ class FactoryGateway:
         self._factory = factory
         self._window = window
         self._dialect = dialect
-        self.prepare: Callable[[AgentConfig], Awaitable[None]] | None = None
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
-        if self.prepare is not None:
-            await self.prepare(agent)
         model = self._factory(agent)
         info = ModelInfo(provider=agent.provider, name=agent.model, context_window=self._window, price_input=0, price_output=0)
         return OpenModel(model=model, plain=model, info=info, dialect=self._dialect)

@@ -157,7 +157,7 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     result = cli(
         "run", "go", "--json", "--model", "m-1", "--tools", "CalculatorTool", "--tool-mode", "invoke", "--tool-dialect", "xml",
-        "--approval", "manual", "--max-cost", "0.5", "--timeout", "60", "--workspace", "work", steps=model,
+        "--approval", "auto", "--max-cost", "0.5", "--timeout", "60", "--workspace", "work", steps=model,
     )  # fmt: skip
     assert result.status == 0
     assert model.requests[0].model == "m-1"
@@ -167,6 +167,13 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     workflow = cli("workflows", "show", result.events[0]["workflow_id"], "--json").json["workflow"]
     assert workflow["folders"] == [str(tmp_path / "work")]
     assert workflow["name"] == "go"
+
+
+@pytest.mark.parametrize("bound", [["--approval", "manual"], ["--approval", "selective"], ["--tool-mode", "sections"]])
+def test_a_bound_that_nothing_holds_is_refused(cli: Cli, bound: list[str]) -> None:
+    result = cli("run", "go", *bound)
+    assert result.status == 2
+    assert "This version cannot" in result.err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,3 +174,21 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
         assert "unresponsive" in str(await atelier.gate.refusal(workflow.id))
         await atelier.workflows.purge(workflow.id)
         assert await atelier.gate.refusal(workflow.id) is None
+
+
+async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.storage.store import Store
+
+    opened: list[bool] = []
+    real = Store.open
+
+    async def recording(directory: Path | None, *, fsync: bool = True, **options: Any) -> Store:
+        opened.append(fsync)
+        return await real(directory, fsync=fsync, **options)
+
+    monkeypatch.setattr(Store, "open", recording)
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
+        await atelier.settings.update(fsync=False)
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
+        assert (await atelier.settings.get()).fsync is False
+    assert opened == [True, True, False]

@@ -26,7 +26,7 @@ from app.desktop.settings.tool_boxes import ToolBoxes
 from app.desktop.theme import theme
 from app.desktop.widgets import Translated, label
 from app.domain import limits
-from app.domain.agent import AgentConfig, ApprovalMode, Budget, Lifecycle, ToolDialect, ToolMode
+from app.domain.agent import AgentConfig, Budget, Lifecycle, ToolDialect, ToolMode
 from app.domain.provider import ModelInfo
 from app.i18n import N_, _
 
@@ -36,13 +36,12 @@ TITLES = {
     "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
     "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
     "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
-    "lifecycle": N_("Lifetime"), "approval": N_("Approvals"), "sections": N_("Tool sections"), "mcp_servers": N_("MCP servers"),
+    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"),
 }  # fmt: skip
 CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
     "tool_mode": (
         (ToolMode.DIRECT, N_("All definitions at once")),
         (ToolMode.INVOKE, N_("As a list, called through one tool")),
-        (ToolMode.SECTIONS, N_("By planning with sections")),
     ),
     "tool_dialect": (
         (ToolDialect.AUTO, N_("As fits the model")),
@@ -51,11 +50,6 @@ CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
         (ToolDialect.GUIDED, N_("Guided (very small models)")),
     ),
     "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),
-    "approval": (
-        (ApprovalMode.AUTO, N_("Never ask")),
-        (ApprovalMode.SELECTIVE, N_("Ask where it matters")),
-        (ApprovalMode.MANUAL, N_("Always ask")),
-    ),
 }
 _MESSAGES = {
     "string_too_short": N_("must not be blank"),
@@ -64,7 +58,9 @@ _MESSAGES = {
     "greater_than_equal": N_("must be at least {ge}"),
     "less_than_equal": N_("must be at most {le}"),
 }
-_LIST_FIELDS = ("sections", "mcp_servers")
+_LIST_FIELDS = ("sections",)
+_NOT_OFFERED = ("approval", "mcp_servers")
+"""Parts of an agent file that nothing acts on yet: they are kept as they are and not shown."""
 _BUDGET = ("max_cost", "max_total", "max_seconds", "max_tool_calls")
 
 
@@ -130,8 +126,8 @@ class AgentForm(Translated, QWidget):
             "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self), "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self),
             "question_timeout_s": _decimal(0, 86_400, 30, 0, self), "max_cost": _decimal(0, 10_000, 0.5, 2, self),
             "max_total": _spin(0, 100_000_000, self), "max_seconds": _decimal(0, 1_000_000, 60, 0, self),
-            "max_tool_calls": _spin(0, 100_000, self), "lifecycle": QComboBox(self), "approval": QComboBox(self),
-            "sections": QLineEdit(self), "mcp_servers": QLineEdit(self),
+            "max_tool_calls": _spin(0, 100_000, self), "lifecycle": QComboBox(self),
+            "sections": QLineEdit(self),
         }  # fmt: skip
         for name, choices in CHOICES.items():
             for value, _text in choices:
@@ -215,7 +211,9 @@ class AgentForm(Translated, QWidget):
     def _put(self, name: str, value: Any) -> None:
         field = self.fields[name]
         if isinstance(field, QComboBox) and name in CHOICES:
-            field.setCurrentIndex(max(0, field.findData(value)))
+            if field.findData(value) < 0:  # from an agent file: not offered, and not changed behind its owner's back
+                field.addItem(str(value), value)
+            field.setCurrentIndex(field.findData(value))
         elif isinstance(field, QComboBox):
             if field.findText(value) < 0 and value:
                 field.addItem(value)
@@ -268,7 +266,8 @@ class AgentForm(Translated, QWidget):
     def config(self) -> AgentConfig | None:
         """The configuration, or None with every problem shown under its field."""
         try:
-            made = AgentConfig(**self.values())
+            kept = {name: getattr(self._base, name) for name in _NOT_OFFERED} if self._base is not None else {}
+            made = AgentConfig(**kept, **self.values())
         except ValidationError as error:
             self.show_errors({str(item["loc"][0]): _sentence(item) for item in error.errors(include_url=False)})
             return None

@@ -55,6 +55,13 @@ async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: En
     assert (config.tool_mode, config.budget, config.temperature) == (ToolMode.INVOKE, Budget(max_cost=1.5), 0.2)
 
 
+async def test_what_a_file_says_and_the_form_does_not_offer_is_kept(page: Any) -> None:
+    base = AgentConfig(name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",))
+    page.form.show_config(base)
+    assert not page.form.edited()
+    assert page.form.config() == base
+
+
 async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atelier: Engine) -> None:
     find("agent-name").setText("   ")
     find("agent-system-prompt").setPlainText("x" * (limits.SYSTEM_PROMPT + 1))
