@@ -11,11 +11,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from app.domain.agent import AgentConfig
+from app.domain import limits
+from app.domain.agent import AgentConfig, Budget
+from app.domain.approval import AllowRule, Ancestor, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
 from app.domain.base import Model, Timestamp, new_id, utc_now
 from app.domain.chat import ChatReply, ImagePart, Usage
 from app.domain.question import QuestionStatus, UserQuestion
 from app.domain.task import Task
+from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from app.domain.workflow import RunMode, RunStatus
 
 EVENT_SCHEMA = 1
@@ -66,6 +69,16 @@ class _Event(Model):
 
 
 class RunStarted(_Event):
+    """A run begins.
+
+    Attributes:
+        parent_call_id: for a sub-agent, the call of its parent that started it; ``title`` says in a few words what it is to do.
+        lineage: the runs above a sub-agent, the root first.
+        max_depth: the depth at which no sub-agents can be started.
+        approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
+            parent's.
+    """
+
     type: Literal["run_started"] = "run_started"
     retention: ClassVar[Retention] = Retention.CRITICAL
     agent_id: str = ""
@@ -75,6 +88,11 @@ class RunStarted(_Event):
     parent_run_id: str | None = None
     correlation_id: str = ""
     depth: int = 0
+    parent_call_id: str = ""
+    title: str = ""
+    lineage: tuple[Ancestor, ...] = ()
+    max_depth: int = limits.DEPTH
+    approvals: ApprovalPolicy = ApprovalPolicy()
     language: str = "en"
     workspace: tuple[str, ...] = ()
 
@@ -89,13 +107,19 @@ class UserMessage(_Event):
 
 
 class ModelReplied(_Event):
-    """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate."""
+    """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
+
+    ``frame`` names the system message and the tool definitions that were sent with the conversation (see ``PromptFrame``); ``with_tools`` is
+    false for a last answer without tools.
+    """
 
     type: Literal["model_replied"] = "model_replied"
     message_id: str = Field(default_factory=new_id)
     reply: ChatReply
     provider: str = ""
     dialect: str = "native"
+    frame: str = ""
+    with_tools: bool = True
     usage: Usage = Usage()
     context_tokens: int = 0
     context_window: int = 0
@@ -237,6 +261,153 @@ class WindowLearned(_Event):
     context_window: int
 
 
+class ApprovalRequested(_Event):
+    """A call must not run before a person says yes."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    approval: ApprovalRequest
+
+
+class ApprovalDecided(_Event):
+    """A person, or the time that ran out, decided about one call.
+
+    Attributes:
+        arguments: what the call runs with instead of the model's own arguments; None leaves them.
+        scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
+        note: why it was rejected, in words for the agent.
+    """
+
+    type: Literal["approval_decided"] = "approval_decided"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    approval_id: str
+    call_id: str
+    status: ApprovalStatus
+    arguments: dict[str, Any] | None = None
+    scope: ApprovalScope = ApprovalScope.ONCE
+    rule: AllowRule | None = None
+    note: str = ""
+    decided_by: str = "user"
+
+
+class ApprovalAskedAgain(_Event):
+    """Nobody decided in time, and the owner wants to be asked again: the time starts anew."""
+
+    type: Literal["approval_asked_again"] = "approval_asked_again"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    approval_id: str
+    call_id: str
+
+
+class ChildrenPlanned(_Event):
+    """A call wants sub-agents. They start stage by stage; the call has its result when all are over, or at once in the background.
+
+    ``stop_on_error``: after a stage with a failure the later ones are not run.
+    """
+
+    type: Literal["children_planned"] = "children_planned"
+    call_id: str
+    kind: TeamCall
+    children: tuple[ChildPlan, ...]
+    background: bool = False
+    stop_on_error: bool = False
+
+
+class ChildStarted(_Event):
+    """A planned sub-agent starts: committed together with the first events of its run. ``share`` is its part of the parent's budget."""
+
+    type: Literal["child_started"] = "child_started"
+    child_id: str
+    share: Budget = Budget()
+
+
+class ChildFinished(_Event):
+    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it."""
+
+    type: Literal["child_finished"] = "child_finished"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    child_id: str
+    status: ChildStatus
+    report: str = ""
+    error: str = ""
+    spent: Spending = Spending()
+    duration_ms: int = 0
+
+
+class ChildAsked(_Event):
+    """A sub-agent waits for an answer of this run: committed together with its ``ParentAsked``."""
+
+    type: Literal["child_asked"] = "child_asked"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    child_id: str
+    message: str
+
+
+class ChildAnswered(_Event):
+    """A sub-agent of this run got its answer; ``by`` is ``parent`` or ``user``."""
+
+    type: Literal["child_answered"] = "child_answered"
+    child_id: str
+    text: str
+    by: Literal["parent", "user", "engine"] = "parent"
+
+
+class ChildrenJoined(_Event):
+    """A call waits for sub-agents that were started before."""
+
+    type: Literal["children_joined"] = "children_joined"
+    call_id: str
+    kind: TeamCall
+    child_ids: tuple[str, ...]
+
+
+class ParentAsked(_Event):
+    """This run, a sub-agent, asked its parent; the call waits for the answer."""
+
+    type: Literal["parent_asked"] = "parent_asked"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    call_id: str
+    message: str
+
+
+class ParentAnswered(_Event):
+    """The answer to ``ParentAsked``, of the parent's model or of the user."""
+
+    type: Literal["parent_answered"] = "parent_answered"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    call_id: str
+    text: str
+    by: Literal["parent", "user", "engine"] = "parent"
+
+
+class LimitsRaised(_Event):
+    """The owner raised a sub-agent's caps: what was added to them is added to the caps above it."""
+
+    type: Literal["limits_raised"] = "limits_raised"
+    child_id: str
+    raise_limits: dict[LimitKind, float]
+
+
+class EntryPinned(_Event):
+    """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
+
+    ``origin`` names the entry: the run and number of the event that made it, joined by a colon.
+    """
+
+    type: Literal["entry_pinned"] = "entry_pinned"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    origin: str
+    pinned: bool = True
+
+
+class CompactionUndone(_Event):
+    """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
+
+    type: Literal["compaction_undone"] = "compaction_undone"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    origin: str
+
+
 class LimitReached(_Event):
     type: Literal["limit_reached"] = "limit_reached"
     limit: LimitKind
@@ -299,6 +470,20 @@ EventBody = Annotated[
     | QuestionAsked
     | QuestionAnswered
     | Injected
+    | ApprovalRequested
+    | ApprovalDecided
+    | ApprovalAskedAgain
+    | ChildrenPlanned
+    | ChildStarted
+    | ChildFinished
+    | ChildAsked
+    | ChildAnswered
+    | ChildrenJoined
+    | ParentAsked
+    | ParentAnswered
+    | LimitsRaised
+    | EntryPinned
+    | CompactionUndone
     | ContextCompacted
     | WindowLearned
     | LimitReached

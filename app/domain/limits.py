@@ -38,7 +38,22 @@ REPORT_NAME: Final = 128
 CALCULATOR_EXPRESSION: Final = 1_000
 
 CHILDREN: Final = 15
+"""Sub-agents alive under one root run; also the most tasks of one batch."""
 DEPTH: Final = 3
+"""The depth at which no agent can be started any more, unless a setting says otherwise; the root run has depth 0."""
+DEPTH_MAX: Final = 6
+"""The deepest a setting may allow."""
+PLAN_ACTIONS: Final = 30
+CHILD_TITLE: Final = 120
+CHILD_ATTEMPTS: Final = 3
+CHILD_RETRY_S: Final = (0.5, 2.0)
+"""First and longest pause between a sub-agent's attempts at a model request."""
+CHILD_INACTIVITY_S: Final = 300
+CHILD_CHECK_S: Final = 30
+
+APPROVAL_TIMEOUT_S: Final = 60
+APPROVAL_TIMEOUT: Final = (30, 300)
+APPROVAL_NOTE: Final = 2_000
 
 RESULT_TO_MODEL: Final = 30_000
 """Characters of one tool result that reach the model."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from app.domain import limits
+from app.domain.approval import Ancestor
 from app.domain.base import Model, Timestamp, new_id, utc_now
 
 
@@ -54,7 +55,10 @@ class QuestionSpec(Model):
 
 
 class UserQuestion(Model):
-    """A question in the queue. ``seen_ms`` counts how long it could be seen; only that uses up ``timeout_s`` (0 = none)."""
+    """A question in the queue. ``seen_ms`` counts how long it could be seen; only that uses up ``timeout_s`` (0 = none).
+
+    ``lineage`` lists the runs above the one that asks, the root first; empty for a root run.
+    """
 
     id: str = Field(default_factory=new_id)
     workflow_id: str
@@ -62,6 +66,7 @@ class UserQuestion(Model):
     call_id: str
     agent_id: str = ""
     agent_name: str = ""
+    lineage: tuple[Ancestor, ...] = ()
     spec: QuestionSpec
     status: QuestionStatus = QuestionStatus.PENDING
     selected_options: tuple[str, ...] = ()

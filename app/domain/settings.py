@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.domain import limits
+from app.domain.approval import ApprovalSettings
 from app.domain.base import Model
 
 
@@ -32,6 +33,9 @@ class Settings(Model):
     embedder: EmbedderSettings = EmbedderSettings()
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
+    approvals: ApprovalSettings = ApprovalSettings()
+    max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
+    """How deep agents may start agents; 0 lets none start any."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
     window: dict[str, str] = {}

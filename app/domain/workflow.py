@@ -13,12 +13,13 @@ from app.domain.chat import Usage
 
 
 class RunStatus(StrEnum):
-    """State of a run. The first five are alive (a resume may go on), the others are final."""
+    """State of a run. The first six are alive (a resume may go on), the others are final."""
 
     PROCESSING = "processing"
     AWAITING_USER = "awaiting_user"
     AWAITING_APPROVAL = "awaiting_approval"
     AWAITING_CHILDREN = "awaiting_children"
+    AWAITING_PARENT = "awaiting_parent"
     PAUSED = "paused"
     COMPLETED = "completed"
     ERROR = "error"
@@ -66,6 +67,7 @@ class Workflow(Model):
     draft: str = ""
     folders: tuple[str, ...] = ()
     pending_questions: int = 0
+    pending_approvals: int = 0
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
     deleted_at: Timestamp | None = None
@@ -81,7 +83,9 @@ class Run(Model):
 
     Attributes:
         previous_run_id: the turn before it in the conversation; several runs with the same one are branches.
-        parent_run_id: the run that spawned it, None for a root run.
+        parent_run_id: the run that spawned it, None for a root run; ``parent_call_id`` is the call it did that with.
+        title: what a sub-agent is to do, in a few words.
+        usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
     """
@@ -90,6 +94,8 @@ class Run(Model):
     workflow_id: str
     previous_run_id: str | None = None
     parent_run_id: str | None = None
+    parent_call_id: str = ""
+    title: str = ""
     correlation_id: str = ""
     agent_id: str = ""
     agent_name: str = ""
@@ -97,6 +103,8 @@ class Run(Model):
     mode: RunMode = RunMode.AUTO
     status: RunStatus = RunStatus.PROCESSING
     usage: Usage = Usage()
+    tool_calls: int = 0
+    elapsed_ms: int = 0
     last_seq: int = 0
     error: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)

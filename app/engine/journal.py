@@ -150,14 +150,14 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
 def _commit(batch: _Batch, row: Run | None, clear_partial: str | None = None) -> Commit:
     return Commit(
         events=tuple(batch.events),
-        run=row,
+        runs=(row,) if row else (),
         workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq, "updated_at": batch.events[-1].time},
         messages=tuple(batch.rows.messages),
         executions=tuple(batch.rows.executions),
         questions=tuple(batch.rows.questions),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
-        clear_partial=clear_partial,
+        clear_partial=(clear_partial,) if clear_partial else (),
     )
 
 

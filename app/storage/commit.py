@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.approval import ApprovalRequest
+from app.domain.context import PromptFrame
 from app.domain.events import RunEvent
 from app.domain.question import UserQuestion
 from app.domain.task import Task
@@ -17,31 +19,34 @@ class Commit:
 
     Attributes:
         events: appended; a number that exists already in its run is refused.
+        runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
-        clear_partial: id of the run whose partial reply is no longer needed.
+        clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
     """
 
     events: tuple[RunEvent, ...] = ()
-    run: Run | None = None
+    runs: tuple[Run, ...] = ()
     workflow: dict[str, Any] | None = None
     messages: tuple[Message, ...] = ()
     executions: tuple[ToolExecution, ...] = ()
     questions: tuple[UserQuestion, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
+    frames: tuple[PromptFrame, ...] = ()
     tasks: tuple[Task, ...] = ()
-    clear_partial: str | None = None
+    clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
 
     @property
     def workflow_id(self) -> str | None:
         """The workflow all of it belongs to, None when there is nothing to tell it from."""
-        run = (self.run,) if self.run is not None else ()
-        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | Task, ...] = (
+        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | Task, ...] = (
             *self.events,
-            *run,
+            *self.runs,
             *self.messages,
             *self.executions,
             *self.questions,
+            *self.approvals,
             *self.tasks,
         )
         return rows[0].workflow_id if rows else None

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from app.domain.agent import Agent
+from app.domain.approval import ApprovalRequest
+from app.domain.context import PromptFrame
 from app.domain.memory import Memory
 from app.domain.provider import ModelInfo, ProviderConfig
 from app.domain.question import UserQuestion
@@ -47,7 +49,11 @@ EXECUTIONS: Table[ToolExecution] = Table(
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
-QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec"})
+QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"})
+APPROVALS: Table[ApprovalRequest] = Table(
+    "approval_request", ApprovalRequest, links=_RUN_LINKS, json_fields={"arguments", "edited", "details", "lineage"}
+)
+FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name)

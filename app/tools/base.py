@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,10 @@ from pydantic import BaseModel, TypeAdapter
 from app.domain.base import utc_now
 from app.domain.chat import ToolSpec
 from app.domain.question import QuestionSpec
+from app.domain.agent import AgentConfig, Budget
+from app.domain.approval import ApprovalKind, kind_of_section
 from app.domain.task import Task
+from app.domain.team import ChildPlan, ChildState, TeamCall
 
 if TYPE_CHECKING:
     from app.storage.repositories import MemoryRepository, ReportRepository, TaskRepository
@@ -86,7 +89,116 @@ class AskUser:
     """None takes the agent's setting; 0 waits for ever."""
 
 
-Outcome = ToolResult | AskUser
+@dataclass(frozen=True, slots=True)
+class StartChildren:
+    """The call wants sub-agents: the run waits, durably, until they are over; in the background it has its result when they have started.
+
+    ``stop_on_error``: after a stage with a failure the later stages are not run.
+    """
+
+    kind: TeamCall
+    children: tuple[ChildPlan, ...]
+    background: bool = False
+    stop_on_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinChildren:
+    """The call's result are the reports of sub-agents that were started before."""
+
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskParent:
+    """The call's result is the parent's answer, or the user's."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChild:
+    """Answers a waiting sub-agent; the call's result is that sub-agent's report."""
+
+    child_id: str
+    message: str
+
+
+Outcome = ToolResult | AskUser | StartChildren | JoinChildren | AskParent | AnswerChild
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRequest:
+    """A sub-agent as a tool asks for it, before the engine has looked at its parent's rights.
+
+    Attributes:
+        agent_id: a stored permanent agent, by id or name; empty makes one up from the parent's configuration and the fields below, where
+            None takes the parent's.
+        tools: names; ``sections`` adds every tool of those sections. Both None: the parent's own, without the planning tools when the child
+            may start no agents.
+        call: a tool and its arguments: the sub-agent makes just this call and reports its result; no model is asked.
+        stage: sub-agents of a stage run together, stages one after the other.
+        max_tokens: most tokens of one reply, cut to the parent's.
+    """
+
+    name: str
+    prompt: str
+    agent_id: str = ""
+    system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None
+    sections: tuple[str, ...] | None = None
+    mcp_servers: tuple[str, ...] | None = None
+    provider: str | None = None
+    model: str | None = None
+    budget: Budget | None = None
+    max_tokens: int | None = None
+    call: tuple[str, dict[str, Any]] | None = None
+    stage: int = 0
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Colleague:
+    """A permanent agent that work can be delegated to."""
+
+    id: str
+    config: AgentConfig
+
+
+class Team(Protocol):
+    """What the planning tools can do; the engine implements it for one run."""
+
+    depth: int
+    max_depth: int
+
+    async def plan(self, call_id: str, requests: Sequence[ChildRequest]) -> tuple[ChildPlan, ...]:
+        """Sub-agents with the rights their parent may give.
+
+        Raises:
+            ToolError: with the code ``depth``, ``too_many_children``, ``unknown_agent``, ``self``, ``not_permanent``, ``unknown_tool``,
+                ``unknown_section``, ``unknown_mcp_server``, ``unknown_model``, ``budget`` or ``circuit_open``; the text lists what is valid.
+        """
+        ...
+
+    async def children(self) -> list[ChildState]:
+        """The sub-agents this run started, the oldest first, with what is known of them now."""
+        ...
+
+    async def colleagues(self) -> list[Colleague]:
+        """Permanent agents, without the one that asks."""
+        ...
+
+    async def terminate(self, child_id: str) -> ChildState:
+        """Stop a sub-agent and everything below it; returns it with its partial report.
+
+        Raises:
+            ToolError: ``unknown_child``, or ``not_running`` when it is over.
+        """
+        ...
+
+    def free_slots(self) -> int:
+        """How many more sub-agents may be alive under the root run now."""
+        ...
 
 
 class QuestionGate(Protocol):
@@ -122,6 +234,7 @@ class ToolContext:
     reports: ReportRepository | None = None
     questions: QuestionGate | None = None
     registry: ToolRegistry | None = None
+    team: Team | None = None
     memory_scope: dict[str, str | None] = field(default_factory=dict)
     """Per run: ``{"workflow_id": id}`` after ``activate_workflow``, ``{"workflow_id": None}`` after ``activate_general``, empty before."""
     task_changed: Callable[[Literal["create", "update", "complete", "delete"], Task], Awaitable[None]] | None = None
@@ -185,6 +298,18 @@ class Tool(ABC):
     def operation_effect(self, arguments: dict[str, Any]) -> Effect:
         """The effect of this very call; tools with reading and writing operations refine it."""
         return self.effect
+
+    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
+        """The risk of this very call."""
+        return self.risk
+
+    def operation_kind(self, arguments: dict[str, Any]) -> ApprovalKind:
+        """What kind of approval this call would need; by default its section tells."""
+        return kind_of_section(self.section)
+
+    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What an approval card shows besides the arguments (see ``ApprovalRequest.details``)."""
+        return {}
 
     def operation_idempotent(self, arguments: dict[str, Any]) -> bool:
         """Whether this very call may be run again after a kill."""

@@ -5,4 +5,4 @@ from __future__ import annotations
 
 def load() -> None:
     """Import every migration, which registers it."""
-    from app.storage.migrations import m0001_first_tables  # noqa: F401
+    from app.storage.migrations import m0001_first_tables, m0002_teams  # noqa: F401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.storage.datadir import DataDir
 from app.storage.lexical import LexicalResult, MemoryFilter
+from app.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from app.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
 from app.storage.repositories.memories import MemoryRepository
 from app.storage.repositories.questions import QuestionRepository
@@ -16,6 +17,7 @@ from app.storage.store import Store
 
 __all__ = [
     "AgentRepository",
+    "ApprovalRepository",
     "ExecutionRepository",
     "JournalRepository",
     "LexicalResult",
@@ -23,6 +25,7 @@ __all__ = [
     "MemoryRepository",
     "MessageRepository",
     "ModelRepository",
+    "PromptFrameRepository",
     "ProviderRepository",
     "QuestionRepository",
     "ReportRepository",
@@ -53,6 +56,8 @@ class Repositories:
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)
         self.questions = QuestionRepository(store)
+        self.approvals = ApprovalRepository(store)
+        self.frames = PromptFrameRepository(store)
         self.reports = ReportRepository(store, datadir)
         self.agents = AgentRepository(store)
         self.providers = ProviderRepository(store)

@@ -48,6 +48,10 @@ class RunRepository(Repository[Run]):
         """Runs whose status is not final, oldest first."""
         return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)
 
+    async def children(self, run_id: str) -> builtins.list[Run]:
+        """The sub-agents a run started, oldest first."""
+        return await self._select("WHERE parent_run = $parent ORDER BY created_at, id", parent=record("run", run_id))
+
     async def save(self, run: Run) -> None:
         """Write the whole row, new or not.
 
@@ -113,8 +117,7 @@ class JournalRepository:
         workflow_id = commit.workflow_id
         statements = [guard(workflow_id)] if workflow_id else []
         statements += insert_all(EVENTS, commit.events)
-        if commit.run is not None:
-            statements.append(upsert(tables.RUNS, commit.run))
+        statements += upsert_all(tables.RUNS, commit.runs)
         if commit.workflow:
             if workflow_id is None:
                 raise ValueError("a commit that changes its workflow needs an event or a run to tell which")
@@ -123,10 +126,11 @@ class JournalRepository:
         statements += upsert_all(tables.MESSAGES, commit.messages)
         statements += upsert_all(tables.EXECUTIONS, commit.executions)
         statements += upsert_all(tables.QUESTIONS, commit.questions)
+        statements += upsert_all(tables.APPROVALS, commit.approvals)
+        statements += upsert_all(tables.FRAMES, commit.frames)
         statements += upsert_all(tables.TASKS, commit.tasks)
         statements += [Statement("DELETE $row RETURN NONE", {"row": record("task", each)}) for each in commit.deleted_tasks]
-        if commit.clear_partial:
-            statements.append(Statement("DELETE $row RETURN NONE", {"row": record("partial_reply", commit.clear_partial)}))
+        statements += [Statement("DELETE $row RETURN NONE", {"row": record("partial_reply", each)}) for each in commit.clear_partial]
         return statements
 
     async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:

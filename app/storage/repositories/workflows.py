@@ -24,6 +24,8 @@ OWNED = (
     "tool_execution",
     "task",
     "user_question",
+    "approval_request",
+    "prompt_frame",
     "memory_vector",
     "memory",
     "report",

@@ -28,11 +28,11 @@ async def test_a_commit_writes_everything(repos: Repositories, workflow: Workflo
     await repos.journal.commit(
         Commit(
             events=(event(workflow, 1, run=run.id),),
-            run=run,
+            runs=(run,),
             workflow={"stream_seq": 7, "usage": Usage(tokens_input=5)},
             messages=(message,),
             tasks=(task,),
-            clear_partial=run.id,
+            clear_partial=(run.id,),
         )
     )
     stored = await repos.workflows.get(workflow.id)

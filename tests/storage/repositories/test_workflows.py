@@ -38,7 +38,7 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
                 RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, body=RunStarted(agent=config)),
                 RunEvent(workflow_id=workflow.id, body=TaskChanged(action="create", task=task)),
             ),
-            run=run,
+            runs=(run,),
             messages=(Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content=f"about {word} said"),),
             executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
             questions=(question,),
@@ -138,7 +138,7 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
     run = Run(workflow_id=workflow.id)
     await repos.workflows.purge(workflow.id)
     late: list[Any] = [
-        repos.journal.commit(Commit(run=run)),
+        repos.journal.commit(Commit(runs=(run,))),
         repos.journal.save_partial(run.id, workflow.id, "m", "late", ""),
         repos.runs.save(run),
         repos.tasks.save(Task(workflow_id=workflow.id, name="late")),

@@ -1,0 +1,58 @@
+"""Requests for a person's yes, and what was sent to models."""
+
+from __future__ import annotations
+
+from app.domain.approval import ApprovalRequest, ApprovalStatus
+from app.domain.context import PromptFrame
+from app.storage import errors, tables
+from app.storage.repositories.base import Repository, guard, upsert
+from app.storage.rows import record
+from app.storage.store import Statement
+
+
+class ApprovalRepository(Repository[ApprovalRequest]):
+    """Approval requests, decided ones too: they are the audit trail."""
+
+    table = tables.APPROVALS
+    what = "approval"
+
+    async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
+        """Requests nobody decided, oldest first; of all workflows that are not in the bin when none is named."""
+        condition = "workflow = $workflow" if workflow_id is not None else "workflow.deleted = false"
+        return await self._select(
+            f"WHERE status = $status AND {condition} ORDER BY created_at, id",
+            status=ApprovalStatus.PENDING.value,
+            workflow=record("workflow", workflow_id or ""),
+        )
+
+    async def list(self, workflow_id: str) -> list[ApprovalRequest]:
+        """All requests of a workflow, oldest first."""
+        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+
+    async def add_seen(self, approval_id: str, milliseconds: int) -> ApprovalRequest:
+        """Count time during which a card could be seen, and return the request as it is then.
+
+        Raises:
+            NotFoundError: there is no such request.
+        """
+        row = self.table.record(approval_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("UPDATE $row SET seen_ms += $ms RETURN NONE", {"row": row, "ms": milliseconds}),
+        )
+        return await self.get(approval_id)
+
+
+class PromptFrameRepository(Repository[PromptFrame]):
+    """System messages and tool definitions, each kept once a workflow."""
+
+    table = tables.FRAMES
+    what = "prompt frame"
+
+    async def save(self, frame: PromptFrame) -> None:
+        """Write it, new or not.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+        """
+        await self._store.write(guard(frame.workflow_id), upsert(self.table, frame))
