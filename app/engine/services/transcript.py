@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from app.domain.approval import ApprovalRequest
 from app.domain.question import UserQuestion
 from app.domain.workflow import Message, ToolExecution, Workflow
 from app.engine.services.checks import page
 from app.engine.services.context import ServiceContext
+from app.engine.services.team_views import AgentNode
 
 if TYPE_CHECKING:
     from app.storage.repositories.runs import RunLink
@@ -32,12 +34,22 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """One message, the calls it made in order, the question one of them asked, and the versions of its turn (None when there is one)."""
+    """One message and what belongs to it.
+
+    Attributes:
+        calls: the calls it made, in order. One that waits for approval has no row yet: see ``approvals``.
+        question: what one of them asked the user.
+        branch: the versions of its turn; None when there is one.
+        children: by call id, the sub-agents a call started, in the order in which they were planned, each with those below it.
+        approvals: by call id, the requests for a person's yes, pending or decided, oldest first.
+    """
 
     message: Message
     calls: tuple[ToolExecution, ...] = ()
     question: UserQuestion | None = None
     branch: Branch | None = None
+    children: dict[str, tuple[AgentNode, ...]] = field(default_factory=dict)
+    approvals: dict[str, tuple[ApprovalRequest, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
