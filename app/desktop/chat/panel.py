@@ -69,6 +69,8 @@ class ChatPanel(Translated, QWidget):
         self._model: tuple[str, str] | None = None
         self._running = False
         self._sent = 0
+        self.stepping = False
+        """The next message starts a run that waits before each step."""
         self._draft_of = ""
         self._starter: Any = None
         self._draft_timer = QTimer(self)
@@ -281,7 +283,7 @@ class ChatPanel(Translated, QWidget):
             self._on_changes([change])
             self.view.scroll_to_end()
         try:
-            await self.bridge.call(lambda a: _send(a, workflow_id, text, encoded, config, agent_id, strategy))
+            await self.bridge.call(lambda a: _send(a, workflow_id, text, encoded, config, agent_id, strategy, self.stepping))
         except Exception:
             self._take_back(own, text)
             raise
@@ -323,6 +325,10 @@ class ChatPanel(Translated, QWidget):
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self.workflow_id
         self.bridge.start(self._rerun(lambda a: a.workflows.select_branch(workflow_id, run_id)))
+
+    def add_above_composer(self, widget: QWidget) -> None:
+        """Give a widget of the window a place over the composer, as wide as it."""
+        self._above_composer.addWidget(widget)
 
     async def _rerun(self, function: Any) -> None:
         await self.bridge.call(function)
@@ -409,14 +415,23 @@ class ChatPanel(Translated, QWidget):
 
 
 async def _send(
-    atelier: Any, workflow_id: str, text: str, images: list[dict[str, str]], config: AgentConfig | None, agent_id: str, strategy: str
+    atelier: Any,
+    workflow_id: str,
+    text: str,
+    images: list[dict[str, str]],
+    config: AgentConfig | None,
+    agent_id: str,
+    strategy: str,
+    stepping: bool = False,
 ) -> None:
     """On the engine's loop: send the message, then name a workflow nobody named."""
     from app.domain.chat import ImagePart
     from app.domain.events import Dispatch
+    from app.domain.workflow import RunMode
 
     parts = tuple(ImagePart(**image) for image in images)
-    await atelier.runs.send(workflow_id, text, agent=config, agent_id=agent_id, images=parts, strategy=Dispatch(strategy))
+    how = {"mode": RunMode.STEPPING} if stepping else {}
+    await atelier.runs.send(workflow_id, text, agent=config, agent_id=agent_id, images=parts, strategy=Dispatch(strategy), **how)
     await atelier.workflows.name_after(workflow_id, text)
 
 

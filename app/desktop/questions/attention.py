@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
@@ -27,17 +28,35 @@ class Attention(QObject):
         self.enabled = True
         self._count = 0
         self._tray: QSystemTrayIcon | None = None
+        self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
     def call(self, agent: str, question: str) -> None:
         """An agent needs the person; nothing happens when the window is in front already."""
+        self.tell(_("{agent} needs you", agent=agent), question)
+
+    def tell(self, title: str, text: str, then: Callable[[], object] | None = None) -> bool:
+        """Show a notification and alert the task bar, unless the window is in front or notifications are off; whether it was told.
+
+        A click on it runs ``then``; without one ``activated`` is emitted.
+        """
         window = self._window.window()
         if window.isActiveWindow() or not self.enabled:
-            return
+            return False
+        self._then = then
         QApplication.alert(window)
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            text = question if len(question) <= _EXCERPT else question[: _EXCERPT - 1] + "…"
-            self._tray_icon().showMessage(_("{agent} needs you", agent=agent), text, window.windowIcon())
+            short = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+            self._tray_icon().showMessage(title, short, window.windowIcon())
+        return True
+
+    def click(self) -> None:
+        """The newest notification was clicked."""
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+        else:
+            self.activated.emit()
 
     def set_count(self, count: int) -> None:
         """How many questions wait."""
@@ -62,7 +81,7 @@ class Attention(QObject):
     def _tray_icon(self) -> QSystemTrayIcon:
         if self._tray is None:
             self._tray = QSystemTrayIcon(self._window.window().windowIcon(), self)
-            self._tray.messageClicked.connect(self.activated)
+            self._tray.messageClicked.connect(self.click)
             self._tray.activated.connect(lambda _reason: self.activated.emit())
         self._tray.show()
         return self._tray
