@@ -54,7 +54,7 @@ TABLES: dict[str, dict[str, str]] = {
 }
 
 INDEXES: dict[str, dict[str, str]] = {
-    "run": {"by_parent": "parent_run"},
+    "run": {"by_parent": "parent_run", "by_team": "correlation_id"},
     "approval_request": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
     "prompt_frame": {"by_workflow": "workflow"},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from app.domain.events import RunEvent, event_body_adapter
@@ -51,6 +52,12 @@ class RunRepository(Repository[Run]):
     async def children(self, run_id: str) -> builtins.list[Run]:
         """The sub-agents a run started, oldest first."""
         return await self._select("WHERE parent_run = $parent ORDER BY created_at, id", parent=record("run", run_id))
+
+    async def teams(self, root_run_ids: Sequence[str]) -> builtins.list[Run]:
+        """Some root runs and everything below them, oldest first; one query however deep they go."""
+        if not root_run_ids:
+            return []
+        return await self._select("WHERE correlation_id IN $roots ORDER BY created_at, id", roots=list(root_run_ids))
 
     async def save(self, run: Run) -> None:
         """Write the whole row, new or not.
@@ -153,6 +160,35 @@ class JournalRepository:
                 workflow=record("workflow", workflow_id),
                 after=max(0, after_stream),
                 limit=page_size(limit),
+            )
+        )
+
+    async def of_runs(self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of several runs in the order of the workflow's stream; of all types when none is named."""
+        if not run_ids:
+            return []
+        kinds = " AND type IN $types" if types else ""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run IN $runs{kinds} "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit START $offset",
+                runs=[record("run", each) for each in run_ids],
+                types=list(types),
+                limit=page_size(limit),
+                offset=offset,
+            )
+        )
+
+    async def of_type(self, workflow_id: str, type: str, *, offset: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of one type in a workflow, those of its runs and its own, in the order they happened."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND type = $type "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit START $offset",
+                workflow=record("workflow", workflow_id),
+                type=type,
+                limit=page_size(limit),
+                offset=offset,
             )
         )
 

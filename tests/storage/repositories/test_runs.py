@@ -73,6 +73,42 @@ async def test_events_of_a_workflow_follow_the_stream(repos: Repositories, workf
     assert (await repos.journal.workflow_events(workflow.id, 3, 1)) == [own]
 
 
+async def test_events_of_several_runs_and_of_one_type(repos: Repositories, workflow: Workflow) -> None:
+    task = Task(workflow_id=workflow.id, name="t")
+    changed = RunEvent(workflow_id=workflow.id, stream_from=4, body=TaskChanged(action="create", task=task))
+    written = (
+        event(workflow, 1, run="a", stream=1),
+        event(workflow, 1, run="b", stream=2),
+        event(workflow, 2, run="a", stream=3),
+        event(workflow, 1, run="c", stream=3),
+        changed,
+    )
+    await repos.journal.commit(Commit(events=written))
+    found = await repos.journal.of_runs(["a", "b"])
+    assert [(each.run_id, each.seq) for each in found] == [("a", 1), ("b", 1), ("a", 2)]
+    assert await repos.journal.of_runs(["a", "b"], offset=1, limit=1) == [found[1]]
+    assert await repos.journal.of_runs(["a", "b"], types=["user_message"]) == found
+    assert await repos.journal.of_runs(["a", "b"], types=["run_started"]) == []
+    assert await repos.journal.of_runs([]) == []
+    assert await repos.journal.of_type(workflow.id, "task_changed") == [changed]
+    assert await repos.journal.of_type(workflow.id, "task_changed", offset=1) == []
+
+
+async def test_a_team_is_found_whole_by_its_root(repos: Repositories, workflow: Workflow) -> None:
+    now = utc_now()
+    rows = [
+        Run(id="root", workflow_id=workflow.id, correlation_id="root", created_at=now),
+        Run(id="child", workflow_id=workflow.id, parent_run_id="root", correlation_id="root", created_at=now + timedelta(seconds=1)),
+        Run(id="below", workflow_id=workflow.id, parent_run_id="child", correlation_id="root", created_at=now + timedelta(seconds=2)),
+        Run(id="other", workflow_id=workflow.id, correlation_id="other", created_at=now + timedelta(seconds=3)),
+    ]
+    for row in reversed(rows):
+        await repos.runs.save(row)
+    assert await repos.runs.teams(["root"]) == rows[:3]
+    assert await repos.runs.teams(["other", "root"]) == rows
+    assert await repos.runs.teams([]) == []
+
+
 async def test_a_partial_reply_is_replaced(repos: Repositories, workflow: Workflow) -> None:
     await repos.journal.save_partial("run", workflow.id, "m", "a", "")
     await repos.journal.save_partial("run", workflow.id, "m", "a b", "r")
