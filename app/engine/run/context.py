@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from app.domain.errors import ContextOverflowError
-from app.engine.run.reduce import CUT_MARK, shortened
+from app.engine.run.compaction import CUT_MARK, shortened
 from app.engine.run.state import Entry, EntryKind, RunState
 from app.i18n import N_
 from app.llm.tokens import BYTES_PER_TOKEN, estimate
@@ -178,30 +178,37 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
 def messages(entries: tuple[Entry, ...]) -> list[ChatMessage]:
     """Entries as chat messages. A call without a result gets one that says so, and a result without its call is left out, so that every
     server accepts the request."""
-    out: list[ChatMessage] = []
+    return [message for message, _entry in sources(entries)]
+
+
+def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]]:
+    """The chat messages, each with the entry it was made of; None for what stands in for a missing result."""
+    out: list[tuple[ChatMessage, Entry | None]] = []
     open_calls: dict[str, str] = {}
 
     def close() -> None:
         for call_id, name in open_calls.items():
             text = '{"success": false, "error": "This call was interrupted; its effect is unknown."}'
-            out.append(ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False))
+            out.append((ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None))
         open_calls.clear()
 
     for entry in entries:
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                out.append(ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success))
+                message = ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success)
+                out.append((message, entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:
-            out.append(ChatMessage(role=Role.ASSISTANT, content=entry.text, reasoning=entry.reasoning, tool_calls=entry.calls))
+            message = ChatMessage(role=Role.ASSISTANT, content=entry.text, reasoning=entry.reasoning, tool_calls=entry.calls)
             open_calls.update({call.id: call.name for call in entry.calls})
         elif entry.kind is EntryKind.SUMMARY:
-            out.append(ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{entry.text}"))
+            message = ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{entry.text}")
         elif entry.kind is EntryKind.NOTE:
-            out.append(ChatMessage(role=Role.USER, content=f"[Note from the program]\n{entry.text}"))
+            message = ChatMessage(role=Role.USER, content=f"[Note from the program]\n{entry.text}")
         else:
-            out.append(ChatMessage(role=Role.USER, content=entry.text, images=entry.images))
+            message = ChatMessage(role=Role.USER, content=entry.text, images=entry.images)
+        out.append((message, entry))
     close()
     return out
