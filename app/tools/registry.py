@@ -13,7 +13,7 @@ from app.domain import limits
 from app.domain.chat import ToolSpec
 from app.domain.errors import AtelierError, ConflictError, UsageError
 from app.i18n import N_
-from app.tools.base import AskUser, Outcome, Tool, ToolCategory, ToolContext, ToolResult
+from app.tools.base import Outcome, Tool, ToolCategory, ToolContext, ToolResult
 from app.tools.results import capped
 from app.tools.sections import SectionRegistry
 from app.tools.validation import closest, describe_errors, validate
@@ -135,7 +135,8 @@ class ToolRegistry:
         if tool is None:
             return self._finish(self.unknown(name), "")
         outcome = self._refusal(tool, context) or await self._run(tool, args, context)
-        return outcome if isinstance(outcome, AskUser) else self._finish(outcome, tool.rest_hint)
+        # Anything but a result is a wish to wait (for a person, sub-agents or the parent); whoever runs the call sees to it.
+        return self._finish(outcome, tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
 
     def format_tool_list_for_context(self, names: Sequence[str] | None = None) -> str:
         """The tools as text, grouped by category, for agents that call them through ``invoke_tool``.

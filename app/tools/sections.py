@@ -8,6 +8,7 @@ from app.domain.errors import ConflictError, NotFoundError
 from app.i18n import N_
 
 CORE = "core_ops"
+PLANNING = "planning_ops"
 CUSTOM = "custom_ops"
 ALWAYS_AVAILABLE = ("context_ops",)
 """Sections that a choice of sections never takes away."""
@@ -24,7 +25,7 @@ class Section:
 
 _KNOWN = (
     Section(CORE, N_("Basics"), N_("Tasks, memory, calculation, questions to the user and reports")),
-    Section("planning_ops", N_("Teams and planning"), N_("Plan actions, spawn agents, delegate and run tasks side by side")),
+    Section(PLANNING, N_("Teams and planning"), N_("Plan actions, spawn agents, delegate and run tasks side by side")),
     Section("file_ops", N_("Files"), N_("Read, write, edit, find, move, copy and delete files")),
     Section("shell_ops", N_("Shell"), N_("Run commands, git and scripts")),
     Section("web_ops", N_("Web"), N_("Search the web and read pages")),
