@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.desktop.chat.entries import Entry, Transcript
+from app.desktop.chat.entries import Entry
+from app.desktop.chat.transcript import Transcript
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge

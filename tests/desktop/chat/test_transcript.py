@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.desktop.chat.entries import Change, Entry, Transcript
+from app.desktop.chat.entries import Change, Entry
+from app.desktop.chat.transcript import Transcript
 from app.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Message, MessageRole, ToolExecution
