@@ -40,13 +40,14 @@ class Commit:
     @property
     def workflow_id(self) -> str | None:
         """The workflow all of it belongs to, None when there is nothing to tell it from."""
-        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | Task, ...] = (
+        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | PromptFrame | Task, ...] = (
             *self.events,
             *self.runs,
             *self.messages,
             *self.executions,
             *self.questions,
             *self.approvals,
+            *self.frames,
             *self.tasks,
         )
         return rows[0].workflow_id if rows else None

@@ -10,6 +10,7 @@ import pytest
 
 from app.domain.errors import StorageError
 from app.storage import inspect as module
+from app.storage import schema
 from app.storage.inspect import inspect
 from app.storage.store import Store
 from tests.storage.damage import ROWS, closed_database, flip, killed_database, only
@@ -19,7 +20,7 @@ async def test_it_counts_what_it_read(tmp_path: Path) -> None:
     await closed_database(tmp_path / "database")
     for read in (True, False):
         found = await inspect(tmp_path / "database", read=read)
-        assert found.schema == 1
+        assert found.schema == schema.latest()
         assert found.counts["workflow"] == ROWS
 
 

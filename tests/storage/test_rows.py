@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.agent import Agent, AgentConfig
+from app.domain.approval import ApprovalRequest
+from app.domain.context import PromptFrame
 from app.domain.events import RunEvent, ToolCallFinished, ToolCallStarted
 from app.domain.memory import Memory
 from app.domain.provider import ModelInfo, ProviderConfig
@@ -39,6 +41,8 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
     (tables.TASKS, models(Task), {}),
     (tables.MEMORIES, models(Memory), {"search": "", "terms": b""}),
     (tables.QUESTIONS, models(UserQuestion, spec=SPECS), {}),
+    (tables.APPROVALS, models(ApprovalRequest), {}),
+    (tables.FRAMES, models(PromptFrame), {}),
     (tables.REPORTS, models(Report), {"search": ""}),
     (tables.AGENTS, AGENTS, {}),
     (tables.PROVIDERS, models(ProviderConfig, name=NAMES), {}),

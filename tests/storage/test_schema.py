@@ -6,39 +6,68 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.base import Model
 from app.domain.errors import StorageError
-from app.domain.workflow import Workflow
-from app.storage import backup, schema, tables
+from app.domain.question import QuestionSpec, QuestionType, UserQuestion
+from app.domain.workflow import Run, Workflow
+from app.storage import backup, schema, tables, transfer
+from app.storage.datadir import DataDir
 from app.storage.engine import Engine
-from app.storage.migrations.m0001_first_tables import INDEXES, TABLES
+from app.storage.migrations import m0001_first_tables, m0002_teams
+from app.storage.repositories import Repositories
 from app.storage.repositories.base import upsert
-from app.storage.rows import record
+from app.storage.rows import Table, record
 from app.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
+TABLES = {**m0001_first_tables.TABLES, **m0002_teams.TABLES}
+NEXT = 3
+"""The version after the newest one."""
+
 
 @pytest.fixture
-def second_migration(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A second version for the time of a test: it gives every workflow a colour. Returns the versions it was applied from."""
+def next_migration(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One more version for the time of a test: it gives every workflow a colour. Returns the versions it led to, as often as it ran."""
     applied: list[int] = []
-    schema.migrations()
+    assert len(schema.migrations()) == NEXT - 1
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
 
-    @schema.migration(2, "colours")
+    @schema.migration(NEXT, "colours")
     async def colours(db: schema.Migrator) -> None:
-        applied.append(1)
+        applied.append(NEXT)
         await db.run("DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' RETURN NONE;")
 
     return applied
 
 
-async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What version 1 left: one workflow."""
+def first_version(table: Table[Model], value: Model) -> Statement:
+    """What version 1 wrote for a value: no column that came later."""
+    statement = upsert(table, value)
+    known = {"id", *m0001_first_tables.TABLES[table.name]}
+    content = {name: column for name, column in statement.params["content"].items() if name in known}
+    return Statement(statement.sql, {**statement.params, "content": content})
+
+
+WORKFLOW = Workflow(name="old", pending_questions=1)
+RUN = Run(workflow_id=WORKFLOW.id, agent_name="A", last_seq=4)
+QUESTION = UserQuestion(
+    workflow_id=WORKFLOW.id, run_id=RUN.id, call_id="q", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
+)
+
+
+async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch, export: Path | None = None) -> None:
+    """What version 1 left: a workflow whose run asks a question; with ``export`` also as JSON lines in that folder."""
+    schema.migrations()
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_registry", {1: schema._registry[1]})
+        patch.setattr("app.storage.migrations.load", lambda: None)
         async with await Store.open(directory) as store:
             assert store.version == 1
-            await store.write(upsert(tables.WORKFLOWS, Workflow(name="old")))
+            await store.write(
+                first_version(tables.WORKFLOWS, WORKFLOW), first_version(tables.RUNS, RUN), first_version(tables.QUESTIONS, QUESTION)
+            )
+            if export is not None:
+                await transfer.export_jsonl(store, export)
 
 
 async def test_a_new_database_has_every_table_and_the_newest_version(store: Store) -> None:
@@ -51,21 +80,22 @@ async def test_a_new_database_has_every_table_and_the_newest_version(store: Stor
 async def test_every_index_is_there_and_every_table_is_schemafull(store: Store) -> None:
     definitions = (await store.query_all("INFO FOR DB"))[0]["tables"]
     assert all("SCHEMAFULL" in definition for definition in definitions.values())
-    for table, indexes in INDEXES.items():
-        found = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["indexes"]
-        assert set(indexes) <= set(found)
+    for module in (m0001_first_tables, m0002_teams):
+        for table, indexes in module.INDEXES.items():
+            found = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["indexes"]
+            assert set(indexes) <= set(found)
 
 
 async def test_an_older_database_is_backed_up_then_migrated(
-    tmp_path: Path, clock: ManualClock, second_migration: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: ManualClock, next_migration: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, backups = tmp_path / "database", tmp_path / "kept"
     await older_database(directory, monkeypatch)
     async with await Store.open(directory, clock=clock, backups=backups) as store:
-        assert store.version == 2
+        assert store.version == NEXT
         assert await store.query("SELECT name, colour FROM workflow") == [{"name": "old", "colour": "grey"}]
-        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, 2]
-    assert second_migration == [1]
+        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, 2, NEXT]
+    assert next_migration == [NEXT]
     (copy,) = backups.iterdir()
     info = await backup.verify(copy)
     assert info.schema == 1
@@ -75,7 +105,7 @@ async def test_an_older_database_is_backed_up_then_migrated(
 
 
 async def test_nothing_is_migrated_when_the_backup_fails(
-    tmp_path: Path, second_migration: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, next_migration: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await older_database(tmp_path / "database", monkeypatch)
 
@@ -85,18 +115,46 @@ async def test_nothing_is_migrated_when_the_backup_fails(
     monkeypatch.setattr(backup, "verify", fail)
     with pytest.raises(StorageError):
         await Store.open(tmp_path / "database")
-    assert second_migration == []
+    assert next_migration == []
     engine = await Engine.open(tmp_path / "database")
     assert await schema.current(engine) == 1
     await engine.close()
 
 
-async def test_a_migration_that_was_cut_off_runs_again(tmp_path: Path, clock: ManualClock) -> None:
-    engine = await Engine.open(tmp_path / "database")
-    await schema.migrations()[0].apply(schema.Migrator(engine))
+async def test_rows_of_the_first_version_read_back_with_defaults_and_can_be_written(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await older_database(datadir.database, monkeypatch)
+    async with await Store.open(datadir.database, clock=clock) as store:
+        repos = Repositories(store, datadir)
+        assert await repos.workflows.get(WORKFLOW.id) == WORKFLOW
+        assert await repos.runs.get(RUN.id) == RUN
+        assert await repos.runs.alive() == [RUN]
+        assert await repos.questions.pending() == [QUESTION]
+        [row] = await store.query("SELECT title, parent_call_id, tool_calls, elapsed_ms FROM run")
+        assert row == {"title": "", "parent_call_id": "", "tool_calls": 0, "elapsed_ms": 0}
+        assert await store.query("SELECT VALUE lineage FROM user_question") == ["[]"]
+        changed = await repos.workflows.update(WORKFLOW.id, pending_approvals=2)
+        assert changed == WORKFLOW.model_copy(update={"pending_approvals": 2})
+        child = Run(workflow_id=WORKFLOW.id, parent_run_id=RUN.id, parent_call_id="c", title="look", tool_calls=3, elapsed_ms=70)
+        await repos.runs.save(child)
+        assert await repos.runs.children(RUN.id) == [child]
+
+
+@pytest.mark.parametrize("version", range(1, NEXT))
+async def test_a_migration_that_was_cut_off_runs_again(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    if version > 1:
+        await older_database(datadir.database, monkeypatch)
+    engine = await Engine.open(datadir.database)
+    await schema.migrations()[version - 1].apply(schema.Migrator(engine))
     await engine.close()
-    async with await Store.open(tmp_path / "database", clock=clock) as store:
+    async with await Store.open(datadir.database, clock=clock) as store:
         assert store.version == schema.latest()
+        assert await store.tables() == sorted(TABLES)
+        found = await Repositories(store, datadir).workflows.list()
+        assert found == ([WORKFLOW] if version > 1 else [])
 
 
 async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.agent import Agent, AgentConfig
+from app.domain.approval import ApprovalRequest
+from app.domain.context import PromptFrame
 from app.domain.errors import ConflictError, StorageError
 from app.domain.events import RunEvent, UserMessage
 from app.domain.memory import Memory, MemoryType
@@ -26,6 +28,7 @@ from app.storage.repositories import Repositories
 from app.storage.rows import record
 from app.storage.store import Store
 from tests.storage.strategies import JSON, TIMES
+from tests.storage.test_schema import QUESTION, RUN, WORKFLOW, older_database
 
 BIG = {"big": 2**70}
 
@@ -37,7 +40,7 @@ async def fill(repos: Repositories, messages: int = 3) -> Workflow:
     await repos.journal.commit(
         Commit(
             events=(RunEvent(workflow_id=workflow.id, run_id="run", seq=1, body=UserMessage(content="é")),),
-            run=run,
+            runs=(run,),
             messages=tuple(
                 Message(
                     workflow_id=workflow.id, run_id="run", seq=seq, role=MessageRole.USER, content=f"message {seq}", details={"big": 2**70}
@@ -45,6 +48,8 @@ async def fill(repos: Repositories, messages: int = 3) -> Workflow:
                 for seq in range(1, messages + 1)
             ),
             executions=(ToolExecution(id="run:c", workflow_id=workflow.id, run_id="run", call_id="c", tool="t", result={"a": None}),),
+            approvals=(ApprovalRequest(workflow_id=workflow.id, run_id="run", call_id="c", tool="t", arguments={"a": None}),),
+            frames=(PromptFrame(id="frame", workflow_id=workflow.id, system="é"),),
             tasks=(Task(workflow_id=workflow.id, name="task"),),
         )
     )
@@ -113,6 +118,17 @@ async def test_an_export_of_a_newer_version_is_refused(store: Store, tmp_path: P
         with pytest.raises(StorageError) as caught:
             await transfer.import_jsonl(store, folder)
         assert caught.value.code == "newer_schema"
+
+
+async def test_an_export_of_the_first_version_reads_back_with_defaults(
+    repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await older_database(tmp_path / "old", monkeypatch, export=tmp_path / "out")
+    await transfer.import_jsonl(repos.store, tmp_path / "out")
+    assert await repos.workflows.get(WORKFLOW.id) == WORKFLOW
+    assert await repos.runs.list(WORKFLOW.id) == [RUN]
+    assert await repos.questions.pending() == [QUESTION]
+    assert await repos.store.query("SELECT VALUE title FROM run") == [""]
 
 
 @pytest.mark.parametrize("kind", ["cut line", "missing line", "missing file", "unknown table", "no manifest", "bad name"])

@@ -142,3 +142,30 @@ async def test_an_empty_commit_does_nothing_and_one_without_a_workflow_is_a_mist
         await repos.journal.commit(Commit(workflow={"stream_seq": 1}))
     with pytest.raises(NotFoundError):
         await repos.runs.get("missing")
+
+
+async def test_a_team_is_found_by_its_root_and_by_its_parents(repos: Repositories, workflow: Workflow) -> None:
+    now = utc_now()
+    runs = [
+        Run(
+            id=name, workflow_id=workflow.id, parent_run_id=parent, correlation_id=root, depth=depth, created_at=now + timedelta(seconds=at)
+        )
+        for at, (name, parent, root, depth) in enumerate(
+            [
+                ("root", None, "root", 0),
+                ("a", "root", "root", 1),
+                ("b", "root", "root", 1),
+                ("aa", "a", "root", 2),
+                ("other", None, "other", 0),
+                ("x", "other", "other", 1),
+            ]
+        )
+    ]
+    await repos.journal.commit(Commit(runs=tuple(reversed(runs))))
+    assert [run.id for run in await repos.runs.children("root")] == ["a", "b"]
+    assert await repos.runs.children("a") == [runs[3]]
+    assert await repos.runs.children("aa") == []
+    assert await repos.runs.teams(["root"]) == runs[:4]
+    assert await repos.runs.teams(["other", "root"]) == runs
+    assert await repos.runs.teams([]) == []
+    assert [link.parent_run_id for link in await repos.runs.links(workflow.id)] == [None, "root", "root", "a", None, "other"]

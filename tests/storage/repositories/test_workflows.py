@@ -10,8 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from app.domain.agent import AgentConfig
+from app.domain.approval import ApprovalRequest
 from app.domain.base import utc_now
 from app.domain.chat import Usage
+from app.domain.context import PromptFrame
 from app.domain.errors import LimitError, NotFoundError, StorageError
 from app.domain.events import RunEvent, RunStarted, TaskChanged
 from app.domain.memory import Memory, MemoryType
@@ -19,7 +21,7 @@ from app.domain.question import QuestionSpec, QuestionType, UserQuestion
 from app.domain.task import Task
 from app.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from app.storage.commit import Commit
-from app.storage.migrations.m0001_first_tables import TABLES
+from app.storage.migrations import m0001_first_tables, m0002_teams
 from app.storage.repositories import Repositories
 from app.storage.repositories.workflows import OWNED
 
@@ -42,6 +44,8 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
             messages=(Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content=f"about {word} said"),),
             executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
             questions=(question,),
+            approvals=(ApprovalRequest(call_id="a", tool="Search", **owner),),
+            frames=(PromptFrame(id=f"{workflow.id}:frame", workflow_id=workflow.id, system="Be brief."),),
             tasks=(task,),
         )
     )
@@ -106,6 +110,7 @@ async def test_the_bin(repos: Repositories, workflow: Workflow) -> None:
     assert [each.id for each in await repos.workflows.list(deleted=True)] == [workflow.id]
     assert await repos.workflows.search("word") == []
     assert await repos.questions.pending() == []
+    assert await repos.approvals.pending() == []
     restored = await repos.workflows.restore(workflow.id)
     assert restored == workflow
     assert len(await repos.workflows.list()) == 1
@@ -130,7 +135,7 @@ async def test_purge_empties_every_table_and_touches_nothing_else(repos: Reposit
 
 
 def test_every_table_that_links_to_a_workflow_is_purged() -> None:
-    linked = {table for table, fields in TABLES.items() if "workflow" in fields}
+    linked = {table for each in (m0001_first_tables, m0002_teams) for table, fields in each.TABLES.items() if "workflow" in fields}
     assert linked == set(OWNED)
 
 
@@ -142,6 +147,9 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
         repos.journal.save_partial(run.id, workflow.id, "m", "late", ""),
         repos.runs.save(run),
         repos.tasks.save(Task(workflow_id=workflow.id, name="late")),
+        repos.frames.save(PromptFrame(id="late", workflow_id=workflow.id, system="late")),
+        repos.journal.commit(Commit(frames=(PromptFrame(id="late", workflow_id=workflow.id, system="late"),))),
+        repos.journal.commit(Commit(approvals=(ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="a", tool="t"),))),
         repos.memories.save(Memory(type=MemoryType.DECISION, content="late", workflow_id=workflow.id)),
         repos.reports.save(Report(workflow_id=workflow.id, name="late"), ""),
     ]

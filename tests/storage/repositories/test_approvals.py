@@ -1,0 +1,96 @@
+"""Requests for a person's yes, and what was sent to models."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
+from app.domain.base import utc_now
+from app.domain.chat import ToolSpec
+from app.domain.context import PromptFrame
+from app.domain.errors import NotFoundError
+from app.domain.workflow import Run, Workflow
+from app.storage.commit import Commit
+from app.storage.repositories import Repositories
+
+
+async def save(repos: Repositories, *requests: ApprovalRequest) -> None:
+    for request in requests:
+        await repos.journal.commit(Commit(approvals=(request,)))
+
+
+async def test_first_asked_first_and_the_decided_stay(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    now = utc_now()
+    asked = [
+        ApprovalRequest(workflow_id=home, run_id="r", call_id=str(number), tool="t", created_at=now + timedelta(seconds=number))
+        for number, home in enumerate([workflow.id, other.id, workflow.id, workflow.id])
+    ]
+    await save(repos, *reversed(asked))
+    decided = asked[2].model_copy(update={"status": ApprovalStatus.REJECTED, "note": "no", "decided_by": "user", "decided_at": now})
+    await save(repos, decided)
+    assert await repos.approvals.pending() == [asked[0], asked[1], asked[3]]
+    assert await repos.approvals.pending(workflow.id) == [asked[0], asked[3]]
+    assert await repos.approvals.list(workflow.id) == [asked[0], decided, asked[3]]
+    await repos.workflows.soft_delete(other.id)
+    assert await repos.approvals.pending() == [asked[0], asked[3]]
+
+
+async def test_a_request_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
+    request = ApprovalRequest(
+        workflow_id=workflow.id,
+        run_id="child",
+        root_run_id="root",
+        call_id="c",
+        agent_id="a",
+        agent_name="Écrivain",
+        lineage=(Ancestor(run_id="root", agent_name="Lead"), Ancestor(run_id="mid", agent_name="Middle")),
+        kind=ApprovalKind.SUB_AGENT,
+        tool="SpawnAgentTool",
+        operation="spawn",
+        section="planning_ops",
+        effect="spawn",
+        risk="medium",
+        reason="selective",
+        arguments={"prompt": "“look”", "big": 2**70, "none": None},
+        edited={},
+        details={"tools": ["a", "b"]},
+        scope=ApprovalScope.RUN,
+        timeout_s=0,
+        on_timeout=OnTimeout.ASK_AGAIN,
+        round=3,
+    )
+    await save(repos, request)
+    assert await repos.approvals.get(request.id) == request
+    with pytest.raises(NotFoundError):
+        await repos.approvals.get("missing")
+
+
+async def test_visible_time_adds_up(repos: Repositories, workflow: Workflow) -> None:
+    request = ApprovalRequest(workflow_id=workflow.id, run_id="r", call_id="c", tool="t")
+    await save(repos, request)
+    await repos.approvals.add_seen(request.id, 250)
+    assert (await repos.approvals.add_seen(request.id, 500)).seen_ms == 750
+    with pytest.raises(NotFoundError):
+        await repos.approvals.add_seen("missing", 1)
+
+
+async def test_a_request_goes_with_its_run(repos: Repositories, workflow: Workflow) -> None:
+    run = Run(workflow_id=workflow.id)
+    request = ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="c", tool="t")
+    await repos.journal.commit(Commit(runs=(run,), approvals=(request,)))
+    await repos.workflows.purge(workflow.id)
+    assert await repos.approvals.pending() == []
+
+
+async def test_a_frame_is_kept_once_and_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
+    tool = ToolSpec(name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}})
+    frame = PromptFrame(id="f", workflow_id=workflow.id, system="Sois brève.\n", tools=(tool,))
+    await repos.frames.save(frame)
+    await repos.journal.commit(Commit(frames=(frame,)))
+    assert await repos.frames.get("f") == frame
+    assert (await repos.store.counts())["prompt_frame"] == 1
+    with pytest.raises(NotFoundError):
+        await repos.frames.get("missing")
