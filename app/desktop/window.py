@@ -10,17 +10,19 @@ from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget
 
-from app.desktop.actions import ActionRegistry, action
+from app.desktop.actions import ActionRegistry
 from app.desktop.chat.panel import ChatPanel
 from app.desktop.rail import Rail
 from app.desktop.sidebar.sidebar import Sidebar
 from app.desktop.theme import mark, theme
 from app.desktop.theme.icons import app_icon
 from app.desktop.widgets import ToastHost, Translated
-from app.i18n import N_, _
+from app.desktop.window_actions import WindowActions
+from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
+    from app.desktop.conductor import Conductor
     from app.desktop.palette import Command, CommandPalette
     from app.domain.settings import Settings
     from app.domain.workflow import Workflow
@@ -39,7 +41,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
     return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
-class MainWindow(Translated, QMainWindow):
+class MainWindow(WindowActions, Translated, QMainWindow):
     """``main-window``. Shown before the engine is open; ``start`` is called when it is.
 
     Signals:
@@ -61,8 +63,10 @@ class MainWindow(Translated, QMainWindow):
         self.columns = QSplitter(Qt.Orientation.Horizontal, self)
         mark(self.columns, "columns")
         self.columns.setChildrenCollapsible(False)
+        self.middle = QStackedWidget(self)
+        self.middle.addWidget(self.chat)
         self.columns.addWidget(self.sidebar)
-        self.columns.addWidget(self.chat)
+        self.columns.addWidget(self.middle)
         self.columns.setHandleWidth(5)
         self.columns.setStretchFactor(1, 1)
         self.pages = QStackedWidget(self)
@@ -72,6 +76,7 @@ class MainWindow(Translated, QMainWindow):
         self.rail = Rail(self, bridge)
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
+        self.conductor: Conductor | None = None
         self._palette: CommandPalette | None = None
         self._settings_window: Any = None
         self._error_page: Any = None
@@ -104,6 +109,7 @@ class MainWindow(Translated, QMainWindow):
         """Make what the first paint did not need: panes and the question presenter."""
         if self.presenter is not None:
             return
+        from app.desktop.conductor import Conductor
         from app.desktop.questions.presenter import QuestionPresenter
 
         self.setWindowIcon(app_icon())
@@ -118,6 +124,7 @@ class MainWindow(Translated, QMainWindow):
         self.chat.question_requested.connect(self.presenter.open)
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
+        self.conductor = Conductor(self)
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
@@ -200,156 +207,7 @@ class MainWindow(Translated, QMainWindow):
         self.rail.fit_scale()
         self.rail.size_column(grown)
 
-    # -- actions ----------------------------------------------------------------------------------------------------------------
-    @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
-    def new_workflow(self) -> None:
-        self.chat.close_workflow()
-        self.sidebar.select("")
-        self.rail.set_workflow("")
-        if self.presenter is not None:
-            self.presenter.set_view("", None)
-        self._refresh_actions()
-
-    @action("rename-workflow", N_("Rename workflow"), group="workflow", shortcut="F2", icon="pencil")
-    def rename_workflow(self) -> None:
-        self.sidebar.show()
-        self.sidebar.rename_current()
-
-    @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
-    def pin_workflow(self) -> None:
-        self._with_current(self.sidebar.toggle_pin)
-
-    @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
-    def duplicate_workflow(self) -> None:
-        self._with_current(self.sidebar.duplicate)
-
-    @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
-    def export_workflow(self) -> None:
-        self._with_current(self.sidebar.export)
-
-    @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
-    def delete_workflow(self) -> None:
-        self._with_current(self.sidebar.delete)
-
-    @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
-    def find_in_workflow(self) -> None:
-        self.chat.find_bar.enter()
-
-    @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
-    def search_everywhere(self) -> None:
-        from app.desktop.chat.search_everywhere import SearchEverywhere
-
-        if self._search_dialog is None:
-            self._search_dialog = SearchEverywhere(self.bridge, self)
-            self._search_dialog.chosen.connect(self._on_hit)
-        self._search_dialog.popup(self.sidebar.search.text())
-
-    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
-    def stop_run(self) -> None:
-        self.chat.stop()
-
-    @action("focus-composer", N_("Write a message"), group="run", shortcut="Ctrl+L", icon="pencil")
-    def focus_composer(self) -> None:
-        self.chat.composer.field.setFocus()
-
-    @action("attach-pictures", N_("Attach pictures"), group="run", icon="paperclip")
-    def attach_pictures(self) -> None:
-        self.chat.composer.pick()
-
-    @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
-    def jump_to_latest(self) -> None:
-        self.chat.view.scroll_to_end()
-
-    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left")
-    def toggle_sidebar(self) -> None:
-        self.sidebar.setVisible(self.sidebar.isHidden())
-
-    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right")
-    def toggle_panes(self) -> None:
-        self.rail.set_visible(not self.rail.visible)
-
-    @action("show-tasks", N_("Show tasks"), group="view", shortcut="Ctrl+1", icon="list-todo")
-    def show_tasks(self) -> None:
-        self.rail.show_pane("tasks")
-
-    @action("show-activity", N_("Show activity"), group="view", shortcut="Ctrl+2", icon="activity")
-    def show_activity(self) -> None:
-        self.rail.show_pane("activity")
-
-    @action("show-memory", N_("Show memory"), group="view", shortcut="Ctrl+3", icon="brain")
-    def show_memory(self) -> None:
-        self.rail.show_pane("memory")
-
-    @action("show-reports", N_("Show reports"), group="view", shortcut="Ctrl+4", icon="file-text")
-    def show_reports(self) -> None:
-        self.rail.show_pane("reports")
-
-    @action("show-questions", N_("Show questions"), group="view", shortcut="Ctrl+5", icon="inbox")
-    def show_questions(self) -> None:
-        self.rail.show_pane("questions")
-
-    @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
-    def reset_layout(self) -> None:
-        self.sidebar.show()
-        self.rail.lay_out()
-        self._size_columns()
-
-    @action("theme-light", N_("Light theme"), group="view", icon="sun")
-    def theme_light(self) -> None:
-        self._set(theme="light")
-
-    @action("theme-dark", N_("Dark theme"), group="view", icon="moon")
-    def theme_dark(self) -> None:
-        self._set(theme="dark")
-
-    @action("theme-system", N_("Theme of the system"), group="view", icon="monitor")
-    def theme_system(self) -> None:
-        self._set(theme="system")
-
-    @action("larger-text", N_("Larger text"), group="view", shortcut="Ctrl++", icon="plus")
-    def larger_text(self) -> None:
-        self._set(font_scale=min(200, round(theme().scale * 100) + 10))
-
-    @action("smaller-text", N_("Smaller text"), group="view", shortcut="Ctrl+-", icon="minus")
-    def smaller_text(self) -> None:
-        self._set(font_scale=max(80, round(theme().scale * 100) - 10))
-
-    @action("normal-text", N_("Text of normal size"), group="view", shortcut="Ctrl+0")
-    def normal_text(self) -> None:
-        self._set(font_scale=100)
-
-    @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
-    def command_palette(self) -> None:
-        from app.desktop.palette import CommandPalette
-
-        if self._palette is None:
-            self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
-        self._palette.popup()
-
-    @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
-    def open_settings(self) -> None:
-        from app.desktop.settings.window import SettingsWindow
-
-        if self._settings_window is None:
-            made = SettingsWindow(self.bridge, self)
-            made.setWindowIcon(app_icon())
-            self._settings_window = made
-        self._settings_window.show()
-        self._settings_window.raise_()
-        self._settings_window.activateWindow()
-
-    @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
-    def language_french(self) -> None:
-        self.language_wanted.emit("fr")
-
-    @action("language-english", N_("English"), group="program", icon="languages", keywords="anglais language")
-    def language_english(self) -> None:
-        self.language_wanted.emit("en")
-
-    @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power")
-    def quit(self) -> None:
-        self.close()
-
+    # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:
         """The menu of all actions, at the foot of the left column."""
         menu = QMenu(self)

@@ -1,0 +1,56 @@
+"""Step mode as a person sees it: which runs of a workflow wait for a step, and what each would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.domain.events import PauseReason
+from app.domain.workflow import RunMode, RunStatus
+from app.engine.journal import run_events
+from app.engine.run.reduce import fold
+
+if TYPE_CHECKING:
+    from app.engine.atelier import Atelier
+    from app.engine.run.state import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingStep:
+    """A run that waits for a step.
+
+    Attributes:
+        root_run_id: what ``RunManager.step`` takes to let the whole team do one.
+        tools: the calls that would run, by tool name in order; empty when the model would be asked.
+    """
+
+    run_id: str
+    root_run_id: str
+    agent_name: str
+    depth: int
+    tools: tuple[str, ...] = ()
+
+
+async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep, ...]:
+    """The workflow's runs that wait for a step, those nearest to the root first."""
+    found = []
+    for row in await atelier.repos.runs.alive():
+        if row.workflow_id != workflow_id or row.status is not RunStatus.PAUSED:
+            continue
+        handle = atelier.runs.state_of(row.id)
+        state: RunState | None = handle.state if handle is not None else fold(await run_events(atelier.repos, row.id))
+        if state is None or state.pause is not PauseReason.STEP:
+            continue
+        tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
+        found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools))
+    return tuple(sorted(found, key=lambda step: step.depth))
+
+
+async def step_from_pause(atelier: Atelier, run_id: str) -> bool:
+    """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
+    handle = atelier.runs.state_of(run_id)
+    state = handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))
+    if state is None or state.pause is not PauseReason.USER:
+        return False
+    await atelier.runs.resume(run_id, mode=RunMode.STEPPING, steps=0)
+    return True
