@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from app.engine.run.environment import RunEnvironment
     from app.engine.runs import RunManager, Who
     from app.engine.services.agents import AgentService
+    from app.engine.services.approvals import ApprovalService
     from app.engine.services.data import DataService
     from app.engine.services.memories import MemoryService
     from app.engine.services.models import ModelService
@@ -62,7 +63,7 @@ class Atelier:
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, agents, providers, models, tasks, memories, reports, questions, settings, data, own_tools: the services, one a noun.
+        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, settings, data, own_tools: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -84,6 +85,7 @@ class Atelier:
     memories: MemoryService
     reports: ReportService
     questions: QuestionService
+    approvals: ApprovalService
     settings: SettingsService
     data: DataService
     own_tools: OwnToolService
@@ -248,6 +250,7 @@ class Atelier:
     def _make_services(self, fault: FaultPoint | None) -> None:
         from app.engine.journal import Journal, no_fault
         from app.engine.services.agents import AgentService
+        from app.engine.services.approvals import ApprovalService
         from app.engine.services.data import DataService
         from app.engine.services.memories import MemoryService
         from app.engine.services.models import ModelService
@@ -268,6 +271,7 @@ class Atelier:
         self.memories = MemoryService(self)
         self.reports = ReportService(self)
         self.questions = QuestionService(self)
+        self.approvals = ApprovalService(self)
         self.settings = SettingsService(self)
         self.data = DataService(self)
         self.own_tools = OwnToolService(self)

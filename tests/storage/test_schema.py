@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def next_migration(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return applied
 
 
-def first_version(table: Table[Model], value: Model) -> Statement:
+def first_version(table: Table[Any], value: Model) -> Statement:
     """What version 1 wrote for a value: no column that came later."""
     statement = upsert(table, value)
     known = {"id", *m0001_first_tables.TABLES[table.name]}

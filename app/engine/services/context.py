@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from app.domain.approval import AllowRule, ApprovalScope, ApprovalStatus
 from app.domain.clock import Clock
 from app.domain.events import TaskChanged
 from app.domain.question import QuestionStatus
@@ -13,6 +14,7 @@ from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 
 if TYPE_CHECKING:
+    from app.engine.journal import RunHandle
     from app.engine.services.memories import MemoryService
     from app.engine.services.models import ModelService
     from app.engine.services.providers import ProviderService
@@ -54,6 +56,8 @@ class RunControl(Protocol):
 
     def active(self, workflow_id: str) -> str | None: ...
 
+    def state_of(self, run_id: str) -> RunHandle | None: ...
+
     async def cancel(self, run_id: str) -> Any: ...
 
     async def wait(self, run_id: str) -> Run: ...
@@ -61,6 +65,20 @@ class RunControl(Protocol):
     async def fork(self, workflow_id: str, at: int) -> Workflow: ...
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...], text: str) -> Any: ...
+
+    async def decide_approval(
+        self,
+        approval_id: str,
+        status: ApprovalStatus,
+        *,
+        arguments: dict[str, Any] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
+        rule: AllowRule | None = None,
+        note: str = "",
+        decided_by: str = "user",
+    ) -> Any: ...
+
+    async def ask_approval_again(self, approval_id: str) -> Any: ...
 
 
 class ServiceContext(Protocol):

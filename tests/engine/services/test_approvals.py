@@ -1,0 +1,222 @@
+"""Approvals: what a person may decide, how often, for how long, and what happens when nobody does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, OnTimeout
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from app.domain.settings import Settings
+from app.domain.workflow import Workflow
+from app.engine.bus import EventBus
+from app.engine.services.approvals import ApprovalService
+from app.engine.services.settings import SettingsService
+from app.storage.commit import Commit
+from app.storage.datadir import DataDir
+from app.storage.repositories import Repositories
+from app.storage.store import Store
+from app.tools.registry import create_default_tool_registry
+
+ARGUMENTS = {"operation": "eval", "expression": "6*7"}
+
+
+class Runs:
+    """Decides as the run manager does: once, and in the request's row."""
+
+    def __init__(self, repos: Repositories) -> None:
+        self._repos = repos
+        self.decided: list[tuple[str, ApprovalStatus, dict[str, Any]]] = []
+
+    async def decide_approval(self, approval_id: str, status: ApprovalStatus, **decision: Any) -> None:
+        asked = await self._repos.approvals.get(approval_id)
+        if asked.status is not ApprovalStatus.PENDING:
+            raise ConflictError("decided already")
+        self.decided.append((approval_id, status, decision))
+        await self._save(asked.model_copy(update={"status": status, "note": decision.get("note", "")}))
+
+    async def ask_approval_again(self, approval_id: str) -> None:
+        asked = await self._repos.approvals.get(approval_id)
+        await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
+
+    async def _save(self, request: ApprovalRequest) -> None:
+        await self._repos.journal.commit(Commit(approvals=(request,)))
+
+
+class Engine:
+    """The parts of an open engine that the service uses."""
+
+    def __init__(self, repos: Repositories) -> None:
+        self.repos = repos
+        self.bus = EventBus()
+        self.registry = create_default_tool_registry()
+        self.runs = Runs(repos)
+        self.settings = SettingsService(self)  # type: ignore[arg-type]
+        self.approvals = ApprovalService(self)  # type: ignore[arg-type]
+        self.changes: list[tuple[str, str]] = []
+        self.bus.on_changed(lambda topic, id: self.changes.append((topic, id)))
+
+    async def asked(self, **fields: Any) -> ApprovalRequest:
+        workflow = await self.repos.workflows.create(Workflow(name="w"))
+        values = {"call_id": "c", "tool": "CalculatorTool", "section": "core_ops", "arguments": ARGUMENTS, **fields}
+        request = ApprovalRequest(workflow_id=workflow.id, run_id="r", **values)
+        await self.repos.journal.commit(Commit(approvals=(request,)))
+        return request
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with await Store.open(None) as store:
+        yield Engine(Repositories(store, DataDir(tmp_path / "data").ensure()))
+
+
+async def test_a_yes_counts_once(engine: Engine) -> None:
+    asked = await engine.asked()
+    assert await engine.approvals.pending() == await engine.approvals.list(asked.workflow_id) == [asked]
+    assert (await engine.approvals.approve(asked.id)).status is ApprovalStatus.APPROVED
+    assert engine.runs.decided == [(asked.id, ApprovalStatus.APPROVED, {"arguments": None, "scope": ApprovalScope.ONCE, "rule": None})]
+    assert ("approval", asked.id) in engine.changes
+    for second in (engine.approvals.approve, engine.approvals.reject):
+        with pytest.raises(ConflictError, match="approved"):
+            await second(asked.id)
+    assert len(engine.runs.decided) == 1
+    assert await engine.approvals.pending(asked.workflow_id) == []
+
+
+async def test_what_does_not_exist_is_not_found(engine: Engine) -> None:
+    for attempt in (engine.approvals.get("x"), engine.approvals.approve("x"), engine.approvals.reject("x"), engine.approvals.seen("x", 1)):
+        with pytest.raises(NotFoundError):
+            await attempt
+
+
+async def test_changed_arguments_are_checked_before_anything_is_decided(engine: Engine) -> None:
+    asked = await engine.asked()
+    for wrong, problem in (
+        ({"operation": "eval"}, "expression is required"),
+        ({"operation": "eval", "expression": 7}, "expression must be a string"),
+        ({"operation": "evil", "expression": "1"}, "eval"),
+        ({"operation": "eval", "expression": "1", "shell": "ls"}, "shell is not a parameter"),
+        ({"operation": "eval", "expression": float("nan")}, "not JSON"),
+        (["eval"], "JSON object"),
+    ):
+        with pytest.raises(UsageError, match=problem) as caught:
+            await engine.approvals.approve(asked.id, wrong)  # type: ignore[arg-type]
+        assert caught.value.code == "invalid_arguments"
+    assert engine.runs.decided == []
+    assert await engine.approvals.pending() == [asked]
+    better = {"operation": "eval", "expression": "7*6"}
+    await engine.approvals.approve(asked.id, better)
+    assert engine.runs.decided[0][2]["arguments"] == better
+
+
+async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
+    asked = await engine.asked(tool="GoneTool", arguments={"a": 1})
+    with pytest.raises(UsageError, match="no longer there"):
+        await engine.approvals.approve(asked.id, {"a": 2})
+    await engine.approvals.approve(asked.id, {"a": 1})
+    assert engine.runs.decided[0][2]["arguments"] is None
+
+
+async def test_a_reason_is_kept_and_bounded(engine: Engine) -> None:
+    asked = await engine.asked()
+    with pytest.raises(LimitError, match="2000"):
+        await engine.approvals.reject(asked.id, "x" * 2001)
+    assert (await engine.approvals.reject(asked.id, " not on Fridays ")).note == "not on Fridays"
+    assert engine.runs.decided == [(asked.id, ApprovalStatus.REJECTED, {"note": "not on Fridays"})]
+
+
+async def test_only_visible_time_uses_up_the_timeout(engine: Engine) -> None:
+    asked = await engine.asked(timeout_s=30)
+    assert await engine.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
+    assert await engine.approvals.seen(asked.id, 0) == pytest.approx(10.0)
+    assert engine.runs.decided == []
+    assert await engine.approvals.seen(asked.id, 10_000) == 0.0
+    [(_id, status, decision)] = engine.runs.decided
+    assert status is ApprovalStatus.REJECTED
+    assert decision == {"note": "Nobody decided within 30 seconds, so the call was refused.", "decided_by": "timeout"}
+    assert await engine.approvals.seen(asked.id, 1000) is None
+
+
+async def test_a_machine_that_slept_does_not_use_up_the_timeout(engine: Engine) -> None:
+    asked = await engine.asked(timeout_s=100)
+    assert await engine.approvals.seen(asked.id, 8 * 3600 * 1000) == pytest.approx(40.0)
+    with pytest.raises(LimitError):
+        await engine.approvals.seen(asked.id, -1)
+
+
+async def test_nobody_decided_and_the_owner_said_yes(engine: Engine) -> None:
+    asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.APPROVE)
+    assert await engine.approvals.seen(asked.id, 30_000) == 0.0
+    assert engine.runs.decided == [(asked.id, ApprovalStatus.APPROVED, {"decided_by": "timeout"})]
+
+
+async def test_nobody_decided_and_it_is_asked_again(engine: Engine) -> None:
+    asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN)
+    for round in (2, 3):
+        assert await engine.approvals.seen(asked.id, 30_000) == 0.0
+        again = await engine.approvals.get(asked.id)
+        assert (again.status, again.round, again.seen_ms) == (ApprovalStatus.PENDING, round, 0)
+    assert await engine.approvals.seen(asked.id, 1_000) == pytest.approx(29.0)
+    assert engine.runs.decided == []
+
+
+async def test_without_a_timeout_it_waits_for_ever(engine: Engine) -> None:
+    asked = await engine.asked(timeout_s=0)
+    for _ in range(20):
+        assert await engine.approvals.seen(asked.id, 60_000) is None
+    assert engine.runs.decided == []
+
+
+async def test_a_person_who_was_faster_than_the_timeout_wins(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = await engine.asked(timeout_s=30)
+
+    async def too_late(*given: Any, **named: Any) -> None:
+        raise ConflictError("decided already")
+
+    monkeypatch.setattr(engine.runs, "decide_approval", too_late)
+    assert await engine.approvals.seen(asked.id, 30_000) is None
+
+
+async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine) -> None:
+    for _ in range(2):
+        asked = await engine.asked()
+        await engine.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
+    tool = AllowRule(what="tool", target="CalculatorTool")
+    assert await engine.approvals.rules() == (tool,)
+    assert engine.runs.decided[0][2]["rule"] == tool
+    assert engine.changes.count(("settings", "approvals")) == 1
+    section = AllowRule(what="section", target="core_ops")
+    await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rule=section)
+    assert (await engine.settings.get()).approvals.allowed == (tool, section)
+    await engine.approvals.remove_rule(tool)
+    assert await engine.approvals.rules() == (section,)
+    with pytest.raises(NotFoundError, match="CalculatorTool"):
+        await engine.approvals.remove_rule(tool)
+
+
+async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
+    kept = ApprovalSettings(timeout_s=0, always_confirm_high=True, risks={"CalculatorTool": "high"})
+    await engine.repos.settings.save(Settings(approvals=kept, font_scale=150))
+    await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS)
+    stored = await engine.settings.get()
+    assert stored.font_scale == 150
+    assert stored.approvals == kept.model_copy(update={"allowed": (AllowRule(what="tool", target="CalculatorTool"),)})
+
+
+@pytest.mark.parametrize(
+    ("scope", "rule", "problem"),
+    [
+        (ApprovalScope.ALWAYS, AllowRule(what="tool", target="TodoTool"), "tool CalculatorTool, section core_ops"),
+        (ApprovalScope.ALWAYS, AllowRule(what="server", target="files"), "does not cover"),
+        (ApprovalScope.RUN, AllowRule(what="tool", target="CalculatorTool"), "always"),
+    ],
+)
+async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: ApprovalScope, rule: AllowRule, problem: str) -> None:
+    asked = await engine.asked()
+    with pytest.raises(UsageError, match=problem):
+        await engine.approvals.approve(asked.id, scope=scope, rule=rule)
+    assert engine.runs.decided == []
+    assert await engine.approvals.rules() == ()
