@@ -53,7 +53,7 @@ class ApprovalService:
             rule: what ``always`` allows from now on; the tool when None.
 
         Raises:
-            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, names each field), or the rule does not cover the call.
+            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), or the rule does not cover it.
             ConflictError: it was decided meanwhile.
         """
         asked = await self._open(approval_id)

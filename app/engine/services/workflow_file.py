@@ -7,7 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from app.domain.approval import ApprovalRequest
 from app.domain.base import Model, Timestamp, utc_now
+from app.domain.context import PromptFrame
 from app.domain.events import RunEvent
 from app.domain.memory import Memory
 from app.domain.question import UserQuestion
@@ -37,6 +39,8 @@ class WorkflowFile(Model):
     executions: tuple[ToolExecution, ...] = ()
     tasks: tuple[Task, ...] = ()
     questions: tuple[UserQuestion, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
+    frames: tuple[PromptFrame, ...] = ()
     memories: tuple[Memory, ...] = ()
     reports: tuple[ReportFile, ...] = ()
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from app.domain.approval import ApprovalRequest
 from app.domain.base import new_id
+from app.domain.context import PromptFrame
 from app.domain.errors import UsageError
-from app.domain.events import PauseReason, RunEvent, RunPaused
+from app.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused
 from app.domain.question import UserQuestion
 from app.domain.task import Task
 from app.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -42,10 +44,11 @@ _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
-    """A copy whose workflow, runs, events, messages, tasks, questions, memories and reports have new identifiers everywhere they occur,
-    also inside tool results that name them."""
+    """A copy whose workflow, runs, events, messages, tasks, questions, approvals, memories and reports have new identifiers everywhere
+    they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
     rows: list[Any] = [file.workflow, *file.runs, *file.events, *file.messages, *file.tasks, *file.questions, *file.memories]
-    rows += [each.report for each in file.reports]
+    rows += [*file.approvals, *file.frames, *(each.report for each in file.reports)]
+    rows += [child for event in file.events if isinstance(event.body, ChildrenPlanned) for child in event.body.children]
     fresh = {row.id: new_id() for row in rows}
 
     def renamed(value: Any) -> Any:
@@ -64,8 +67,8 @@ def check(file: WorkflowFile) -> None:
     """Refuse a file whose parts do not belong together: rows of another workflow, events of unknown runs, gaps in a journal."""
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
-    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | Report] = [
-        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions
+    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report] = [
+        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
     ]  # fmt: skip
     rows += [each.report for each in file.reports]
     for row in rows:
@@ -132,16 +135,17 @@ class WorkflowWriter:
             await repos.journal.commit(
                 Commit(
                     events=events,
-                    run=run,
+                    runs=(run,),
                     messages=tuple(message for message in file.messages if message.run_id == run.id),
                     executions=tuple(call for call in file.executions if call.run_id == run.id),
                     questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
+                    approvals=tuple(asked for asked in file.approvals if asked.run_id == run.id),
                     workflow={"stream_seq": stream_seq},
                 )
             )
         loose = tuple(event for event in file.events if not event.run_id)
-        if loose:
-            await repos.journal.commit(Commit(events=loose))
+        if loose or file.frames:
+            await repos.journal.commit(Commit(events=loose, frames=file.frames))
         for task in file.tasks:
             await repos.tasks.save(task)
         for memory in file.memories:
@@ -159,7 +163,7 @@ def _paused(run: Run, events: tuple[RunEvent, ...], stream_seq: int) -> tuple[Ru
 
 
 def _at_rest(file: WorkflowFile) -> WorkflowStatus:
-    if any(run.status is RunStatus.AWAITING_USER for run in file.runs):
+    if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
         return WorkflowStatus.WAITING
     if any(not run.status.final for run in file.runs):
         return WorkflowStatus.PAUSED

@@ -233,6 +233,8 @@ class WorkflowService:
             executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
             tasks=tuple(await self._tasks(workflow_id)),
             questions=tuple(await repos.questions.list(workflow_id)),
+            approvals=tuple(await repos.approvals.list(workflow_id)),
+            frames=tuple(await repos.frames.list(workflow_id)),
             memories=tuple(await repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limits.LIST_MAX)),
             reports=tuple(reports),
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Sequence
+
 from app.domain.approval import ApprovalRequest, ApprovalStatus
 from app.domain.context import PromptFrame
 from app.storage import errors, tables
@@ -28,6 +31,16 @@ class ApprovalRepository(Repository[ApprovalRequest]):
     async def list(self, workflow_id: str) -> list[ApprovalRequest]:
         """All requests of a workflow, oldest first."""
         return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+
+    async def of_teams(self, workflow_id: str, root_run_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
+        """All requests of some root runs and of everything below them, oldest first."""
+        if not root_run_ids:
+            return []
+        return await self._select(
+            "WHERE workflow = $workflow AND root_run_id IN $roots ORDER BY created_at, id",
+            workflow=record("workflow", workflow_id),
+            roots=list(root_run_ids),
+        )
 
     async def add_seen(self, approval_id: str, milliseconds: int) -> ApprovalRequest:
         """Count time during which a card could be seen, and return the request as it is then.
@@ -56,3 +69,7 @@ class PromptFrameRepository(Repository[PromptFrame]):
             NotFoundError: its workflow is gone.
         """
         await self._store.write(guard(frame.workflow_id), upsert(self.table, frame))
+
+    async def list(self, workflow_id: str) -> list[PromptFrame]:
+        """All frames of a workflow, by id."""
+        return await self._select("WHERE workflow = $workflow ORDER BY id", workflow=record("workflow", workflow_id))

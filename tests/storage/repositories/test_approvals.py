@@ -91,6 +91,8 @@ async def test_a_frame_is_kept_once_and_comes_back_whole(repos: Repositories, wo
     await repos.frames.save(frame)
     await repos.journal.commit(Commit(frames=(frame,)))
     assert await repos.frames.get("f") == frame
+    assert await repos.frames.list(workflow.id) == [frame]
+    assert await repos.frames.list("other") == []
     assert (await repos.store.counts())["prompt_frame"] == 1
     with pytest.raises(NotFoundError):
         await repos.frames.get("missing")
