@@ -44,6 +44,8 @@ DEPTH: Final = 3
 DEPTH_MAX: Final = 6
 """The deepest a setting may allow."""
 PLAN_ACTIONS: Final = 30
+PLAN_GOAL: Final = 4_000
+PLAN_DESCRIPTION: Final = 2_000
 CHILD_TITLE: Final = 120
 CHILD_ATTEMPTS: Final = 3
 CHILD_RETRY_S: Final = (0.5, 2.0)

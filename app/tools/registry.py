@@ -125,6 +125,19 @@ class ToolRegistry:
         hint = f"Closest: {', '.join(near)}." if near else f"Available: {', '.join(self.get_all_tool_names())}."
         return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
 
+    def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """Why these arguments would be refused before the tool runs, in words for the model; None when they fit."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return str(self.unknown(name).data["error"])
+        try:
+            validate(tool, args)
+        except AtelierError as error:
+            return str(error)
+        except ValidationError as error:
+            return f"{tool.name}: {'; '.join(describe_errors(error.errors()))}."
+        return None
+
     async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Validate, run within the tool's time, and give back a result within its limits. Only cancellation is raised.
 
@@ -191,11 +204,13 @@ def _indented(text: str) -> str:
 
 
 def create_default_tool_registry() -> ToolRegistry:
-    """A new registry with the control tools and the basic tools."""
+    """A new registry with the control tools, the basic tools and the planning tools."""
     from app.tools.control import CONTROL_TOOLS
     from app.tools.core import core_tools
+    from app.tools.teams import planning_tools
 
     registry = ToolRegistry()
     registry.register_all(CONTROL_TOOLS.values())
     registry.register_all(core_tools())
+    registry.register_all(planning_tools())
     return registry

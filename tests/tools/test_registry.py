@@ -10,8 +10,21 @@ import pytest
 
 from app.domain import limits
 from app.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
-from app.tools.base import Input, Tool, ToolCategory, ToolContext, ToolResult
+from app.domain.team import TeamCall
+from app.tools.base import (
+    AnswerChild,
+    AskParent,
+    Input,
+    JoinChildren,
+    Outcome,
+    StartChildren,
+    Tool,
+    ToolCategory,
+    ToolContext,
+    ToolResult,
+)
 from app.tools.control import CONTROL_TOOLS, control_tools, get_control_tool, is_control_tool
+from app.tools.factory import ToolFactory
 from app.tools.registry import ToolRegistry
 from tests.tools.conftest import Calls
 
@@ -32,7 +45,7 @@ class Echo(Tool):
     def description(self) -> str:
         return "Echoes."
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
         if self.behaviour is not None:
             return await self.behaviour()
         return ToolResult.ok(text=input.text)
@@ -89,9 +102,11 @@ def test_every_tool_but_control_tools_is_in_a_known_section() -> None:
 
 def test_the_default_registry(registry: ToolRegistry) -> None:
     control = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
-    assert control == ["wait_user_response", "output", "task_complete", "task_abandon", "wait_parent", "invoke_tool"]
+    assert control == ["wait_user_response", "output", "task_complete", "task_abandon", "wait_parent", "invoke_tool", "answer_child"]
     core = [tool.name for tool in registry.get_tools_by_section("core_ops")]
     assert core == ["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"]
+    planning = [tool.name for tool in registry.get_tools_by_section("planning_ops")]
+    assert planning == ["SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions"]
     assert all(tool.awaits_external_response for tool in registry.get_tools_by_category(ToolCategory.CONTROL))
 
 
@@ -128,6 +143,18 @@ async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are
     shown = await registry.execute("output", {"content": "hi"}, replace(context, enabled_tools=()))
     assert isinstance(shown, ToolResult)
     assert shown.success
+
+
+@pytest.mark.parametrize(
+    "wish", [AskParent("Which one?"), AnswerChild("c1", "This one."), JoinChildren(("c1",)), StartChildren(TeamCall.SPAWN, ())]
+)
+async def test_a_wish_to_wait_goes_through_as_it_is(wish: Outcome, registry: ToolRegistry, context: ToolContext) -> None:
+    async def wait() -> Outcome:
+        return wish
+
+    registry.register(named("patient", behaviour=staticmethod(wait)))
+    assert await registry.execute("patient", {}, context) is wish
+    assert await ToolFactory(registry, context).create("patient", "w", "a").execute({}) is wish
 
 
 async def test_a_tool_over_its_time_is_stopped(context: ToolContext) -> None:

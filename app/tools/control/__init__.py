@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.domain.chat import ToolSpec
 from app.tools.base import Tool
+from app.tools.control.answer_child import AnswerChildTool
 from app.tools.control.finish import TaskAbandon, TaskComplete
 from app.tools.control.invoke import InvokeTool
 from app.tools.control.output import OutputTool
@@ -11,9 +12,10 @@ from app.tools.control.wait_parent import WaitParent
 from app.tools.control.wait_user_response import WaitUserResponse
 
 CONTROL_TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in (WaitUserResponse(), OutputTool(), TaskComplete(), TaskAbandon(), WaitParent(), InvokeTool())
+    tool.name: tool
+    for tool in (WaitUserResponse(), OutputTool(), TaskComplete(), TaskAbandon(), WaitParent(), InvokeTool(), AnswerChildTool())
 }
-"""The six control tools by name."""
+"""The control tools by name: six that any run may have, and the answer to a sub-agent, offered while one waits for it."""
 
 
 def get_control_tool(name: str) -> Tool | None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from app.domain import limits
 from app.domain.errors import ToolError
-from app.tools.base import Effect, Input, ToolContext, ToolResult
+from app.tools.base import AskParent, Effect, Input, Outcome, ToolContext
 from app.tools.control.base import ControlTool
 from app.tools.describe import About
+from app.tools.teams.base import NotBlank
 
 
 class WaitParentInput(Input):
-    message: str = Field(min_length=1, max_length=limits.QUESTION, description="What you need to know from your parent.")
+    message: Annotated[str, NotBlank] = Field(
+        min_length=1, max_length=limits.QUESTION, description="What you need to know from your parent."
+    )
 
 
 class WaitParent(ControlTool):
@@ -31,7 +34,7 @@ class WaitParent(ControlTool):
         limits=(f"message {limits.QUESTION} characters",),
     )
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
         if context.depth == 0:
             raise ToolError("This run was started by the user and has no parent. Ask the user with wait_user_response.", code="no_parent")
-        raise ToolError("Your parent does not take questions. Decide yourself and say in your answer what you assumed.", code="no_parent")
+        return AskParent(input.message)

@@ -45,7 +45,32 @@ def compose(
     def build(limit: int) -> dict[str, Any]:
         return _data(kind, arguments, children, limit)
 
-    return capped(ToolResult(_fitted(build, children, to_model)), REPORT_HINT, to_model=to_model)
+    data, truncated = _fitted(build, children, to_model)
+    return capped(ToolResult(data, truncated=truncated), REPORT_HINT, to_model=to_model)
+
+
+EARLIER = 12_000
+"""Characters of earlier results a later action of a plan is told, all together."""
+
+
+def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARLIER) -> str:
+    """A later action's prompt with what the actions before it gave: a sub-agent knows only its prompt, and builds on their results.
+
+    ``earlier`` are those that are over, in the plan's order; their reports share ``room`` characters. Within the limit of a message.
+    """
+    told = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
+    if not told:
+        return prompt
+    room = min(room, limits.MESSAGE - len(prompt) - 100 * len(told))
+    each = room // len(told)
+    if each < _SHORTEST:
+        return prompt
+    lines = [prompt, "", "RESULTS OF EARLIER ACTIONS:"]
+    for child in told:
+        text = child.report if succeeded(child) else f"It failed: {error_text(child)}"
+        lines += ["", f"## {_cut(child.title or child.name, 60)}", "", _cut(text, each - _SHORTEST)]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= limits.MESSAGE else prompt
 
 
 def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
@@ -70,13 +95,13 @@ def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[Child
             return _joined(children, limit)
 
 
-def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> dict[str, Any]:
-    """The result with reports as long as fits: whole, or each cut to the same length, the longest that keeps the JSON within its cap."""
-    longest = max(max(len(child.report), len(child.error)) for child in children)
+def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, Any], bool]:
+    """The result, and whether a report was cut: whole when that fits, else each cut to the longest length that keeps the JSON in its cap."""
+    longest = max(max(len(child.report), len(child.error), len(child.question)) for child in children)
     if longest <= to_model:
         data = build(max(longest, _SHORTEST))
         if len(as_json(data)) <= to_model:
-            return data
+            return data, False
     low, high = _SHORTEST, min(longest, to_model)
     data = build(low)
     while high - low > _SHORTEST:
@@ -86,7 +111,7 @@ def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildStat
             low, data = middle, tried
         else:
             high = middle
-    return data
+    return data, True
 
 
 def succeeded(child: ChildState) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.tools.base import AskParent
 from tests.tools.conftest import Calls, MakeCalls
 
 
@@ -11,7 +12,11 @@ async def test_a_root_run_is_told_to_ask_the_user(calls: Calls) -> None:
     assert "wait_user_response" in data["error"]
 
 
-async def test_a_parent_that_takes_no_questions_is_said_so(calls_with: MakeCalls) -> None:
-    data = await calls_with(depth=1)("wait_parent", message="What now?")
-    assert data["code"] == "no_parent"
-    assert "Decide yourself" in data["error"]
+async def test_a_sub_agent_asks_its_parent(calls_with: MakeCalls) -> None:
+    assert await calls_with(depth=1).outcome("wait_parent", message="What now?") == AskParent("What now?")
+
+
+async def test_a_blank_question_is_refused(calls_with: MakeCalls) -> None:
+    data = await calls_with(depth=1)("wait_parent", message="  ")
+    assert data["code"] == "invalid_arguments"
+    assert "message: must not be blank" in data["error"]

@@ -1,0 +1,40 @@
+"""list_tool_sections: what can be reached by planning with sections."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from app.domain.errors import ToolError
+from app.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from app.tools.describe import About
+from app.tools.modes import LIST_SECTIONS, section_list
+from app.tools.sections import ALWAYS_AVAILABLE
+from app.tools.teams.base import TeamTool
+
+
+class ListToolSectionsInput(Input):
+    pass
+
+
+class ListToolSections(TeamTool):
+    """The sections of the tools an agent may use."""
+
+    name: ClassVar[str] = LIST_SECTIONS
+    effect: ClassVar[Effect] = Effect.READ
+    risk: ClassVar[Risk] = Risk.LOW
+    input: ClassVar[Any] = ListToolSectionsInput
+    about: ClassVar[About] = About(
+        what="Lists the sections your tools are sorted in: id, name, what they are for, and the names of their tools.",
+        when="you plan actions and do not know which sections or tools there are.",
+        when_not="the sections named in your instructions are enough.",
+        example={},
+    )
+
+    def _starts(self, arguments: dict[str, Any]) -> bool:
+        return False
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        if context.registry is None:
+            raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
+        enabled = context.registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
+        return ToolResult.ok(sections=section_list(context.registry, enabled), always_available=list(ALWAYS_AVAILABLE))
