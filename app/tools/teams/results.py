@@ -21,7 +21,8 @@ RUNNING = "running"
 REPORT_HINT = "Ask sub-agents for shorter reports, or let them store long ones with ReportTool."
 _TWICE = 8_000
 """Characters up to which a batch's reports stand both with their results and in the aggregated report; longer ones only in the latter."""
-_EXCERPT = 400
+_EXCERPT = 160
+_ELSEWHERE = "… (whole in aggregated_report)"
 _SHORTEST = 60
 _LABEL = 300
 """Characters of a prompt, description or error's place in a result; they only say which sub-agent is meant."""
@@ -96,7 +97,7 @@ def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[Child
 
 
 def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, Any], bool]:
-    """The result, and whether a report was cut: whole when that fits, else each cut to the longest length that keeps the JSON in its cap."""
+    """The result, and whether a report was cut: whole when that fits, else each cut to the greatest length at which it does."""
     longest = max(max(len(child.report), len(child.error), len(child.question)) for child in children)
     if longest <= to_model:
         data = build(max(longest, _SHORTEST))
@@ -206,10 +207,11 @@ def _failures(children: Sequence[ChildState], what: str, code: str) -> dict[str,
 def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     completed = sum(succeeded(child) for child in children)
     whole = sum(min(len(child.report), limit) for child in children) <= _TWICE
-    results = [
-        _entry(child, limit if whole else min(limit, _EXCERPT), agent_id=child.agent_id, child_id=child.id, name=child.name)
-        for child in children
-    ]
+    results = [_entry(child, limit, agent_id=child.agent_id, child_id=child.id, name=child.name) for child in children]
+    if not whole:
+        for entry, child in zip(results, children, strict=True):
+            if len(child.report) > _EXCERPT:
+                entry["report"] = child.report[:_EXCERPT] + _ELSEWHERE
     return {
         **_failures(children, "tasks", "tasks_failed"),
         "completed": completed,

@@ -1,0 +1,53 @@
+"""DelegateTaskTool: permanent agents get jobs."""
+
+from __future__ import annotations
+
+from app.domain.errors import ToolError
+from app.domain.team import TeamCall
+from app.tools.base import Colleague, Effect, Risk, StartChildren
+from app.tools.teams.delegate import DelegateTaskTool
+from tests.tools.conftest import Calls, MakeCalls
+from tests.tools.teams.conftest import FakeTeam, config
+
+
+async def test_delegates_to_an_agent_by_id_or_name(team_calls: Calls, team: FakeTeam) -> None:
+    outcome = await team_calls.outcome("DelegateTaskTool", operation="delegate", agent_id=" Translator ", prompt="Translate it.")
+    assert isinstance(outcome, StartChildren)
+    assert (outcome.kind, outcome.background) == (TeamCall.DELEGATE, False)
+    (request,) = team.requests
+    assert (request.agent_id, request.prompt, request.title) == ("Translator", "Translate it.", "Translate it.")
+
+
+async def test_lists_the_other_permanent_agents(team_calls: Calls, team: FakeTeam) -> None:
+    team.others = [Colleague("a1", config("Translator", system_prompt="You\n translate. " + "x" * 300, tools=("ReportTool",)))]
+    data = await team_calls("DelegateTaskTool", operation="list_agents")
+    (agent,) = data["agents"]
+    assert data["count"] == 1
+    assert (agent["id"], agent["name"], agent["model"], agent["tools"]) == ("a1", "Translator", "local/starter", ["ReportTool"])
+    assert agent["about"].startswith("You translate. xxx")
+    assert len(agent["about"]) == 200
+
+
+async def test_blank_prompts_and_refused_agents_are_told(team_calls: Calls, team: FakeTeam) -> None:
+    blank = await team_calls("DelegateTaskTool", operation="delegate", agent_id="a1", prompt=" ")
+    assert "prompt: must not be blank" in blank["error"]
+    nobody = await team_calls("DelegateTaskTool", operation="delegate", agent_id=" ", prompt="Go.")
+    assert "agent_id: must not be blank" in nobody["error"]
+    team.refusal = ToolError("You cannot delegate to yourself. Agents: Translator.", code="self")
+    assert (await team_calls("DelegateTaskTool", operation="delegate", agent_id="me", prompt="Go."))["code"] == "self"
+
+
+async def test_too_deep_only_looking_is_left(calls_with: MakeCalls) -> None:
+    calls = calls_with(team=FakeTeam(depth=2, max_depth=2))
+    assert (await calls("DelegateTaskTool", operation="delegate", agent_id="a1", prompt="Go."))["code"] == "depth"
+    assert (await calls("DelegateTaskTool", operation="list_agents"))["success"]
+
+
+def test_effect_risk_and_card() -> None:
+    tool = DelegateTaskTool()
+    job = {"operation": "delegate", "agent_id": "a1", "prompt": "Go."}
+    assert (tool.operation_effect(job), tool.operation_risk(job)) == (Effect.SPAWN, Risk.MEDIUM)
+    assert tool.operation_effect({"operation": "list_agents"}) is Effect.READ
+    assert tool.operation_risk({"operation": "list_agents"}) is Risk.LOW
+    assert tool.operation_details(job) == {"target_agent_id": "a1", "target_agent_name": "a1", "prompt_preview": "Go.", "prompt_length": 3}
+    assert tool.operation_details({"operation": "list_agents"}) == {}

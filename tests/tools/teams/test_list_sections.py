@@ -1,0 +1,35 @@
+"""list_tool_sections: only what the run may use."""
+
+from __future__ import annotations
+
+from app.tools.base import Effect, Risk
+from app.tools.teams.list_sections import ListToolSections
+from tests.tools.conftest import Calls, MakeCalls
+
+
+async def test_lists_the_sections_of_the_enabled_tools(calls_with: MakeCalls) -> None:
+    names = ("TodoTool", "ReportTool", "SpawnAgentTool", "list_tool_sections", "plan_actions")
+    data = await calls_with(enabled_tools=names)("list_tool_sections")
+    assert data["always_available"] == ["context_ops"]
+    core, planning = data["sections"]
+    assert core == {
+        "id": "core_ops",
+        "name": "Basics",
+        "description": "Tasks, memory, calculation, questions to the user and reports",
+        "tools": ["TodoTool", "ReportTool"],
+        "tool_count": 2,
+    }
+    assert (planning["id"], planning["tools"]) == ("planning_ops", ["SpawnAgentTool"])
+
+
+async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
+    data = await calls("list_tool_sections")
+    assert {section["id"]: section["tool_count"] for section in data["sections"]} == {"core_ops": 5, "planning_ops": 3}
+
+
+async def test_without_a_registry_it_says_so(calls_with: MakeCalls) -> None:
+    assert (await calls_with(registry=None)("list_tool_sections"))["code"] == "unknown_tool"
+
+
+def test_it_only_reads() -> None:
+    assert (ListToolSections().operation_effect({}), ListToolSections().operation_risk({})) == (Effect.READ, Risk.LOW)

@@ -1,0 +1,159 @@
+"""SpawnAgentTool: what it asks the team for, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain import limits
+from app.domain.agent import Budget
+from app.domain.approval import ApprovalKind
+from app.domain.errors import ToolError
+from app.domain.team import ChildStatus, TeamCall
+from app.tools.base import Effect, JoinChildren, Risk, StartChildren
+from app.tools.teams.spawn import SpawnAgentTool
+from tests.tools.conftest import Calls, MakeCalls
+from tests.tools.teams.conftest import FakeTeam, child
+
+SPAWN = {"operation": "spawn", "name": "Reader", "prompt": "Read it.\nThen report."}
+
+
+async def test_spawns_one_with_its_prompt_and_the_parents_settings(team_calls: Calls, team: FakeTeam) -> None:
+    outcome = await team_calls.outcome("SpawnAgentTool", "call-7", **SPAWN)
+    assert isinstance(outcome, StartChildren)
+    assert (outcome.kind, outcome.background, outcome.stop_on_error) == (TeamCall.SPAWN, False, False)
+    assert [plan.id for plan in outcome.children] == ["call-7-0"]
+    (request,) = team.requests
+    assert (request.name, request.prompt, request.title) == ("Reader", "Read it.\nThen report.", "Read it.")
+    assert request.agent_id == ""
+    settings = (
+        request.system_prompt,
+        request.tools,
+        request.sections,
+        request.mcp_servers,
+        request.provider,
+        request.model,
+        request.budget,
+    )
+    assert settings == (None,) * 7
+
+
+async def test_hands_on_everything_that_was_chosen(team_calls: Calls, team: FakeTeam) -> None:
+    outcome = await team_calls.outcome(
+        "SpawnAgentTool",
+        **SPAWN,
+        system_prompt="You read.",
+        tools=["ReportTool"],
+        mcp_servers=[],
+        provider="openai",
+        model="gpt",
+        budget={"max_cost": 0.5, "max_tool_calls": 3},
+        wait=False,
+    )
+    assert isinstance(outcome, StartChildren)
+    assert outcome.background
+    (request,) = team.requests
+    assert (request.system_prompt, request.tools, request.mcp_servers) == ("You read.", ("ReportTool",), ())
+    assert (request.provider, request.model, request.budget) == ("openai", "gpt", Budget(max_cost=0.5, max_tool_calls=3))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"prompt": "  \n"}, "prompt: must not be blank"),
+        ({"prompt": ""}, "prompt has 0 characters"),
+        ({"prompt": "x" * (limits.MESSAGE + 1)}, f"the limit is {limits.MESSAGE}"),
+        ({"name": " "}, "name: must not be blank"),
+        ({"name": "x" * 65}, "name has 65 characters; the limit is 64"),
+        ({"system_prompt": " "}, "system_prompt: must not be blank"),
+        ({"budget": {"max_cost": -1}}, "budget.max_cost is -1"),
+        ({"budget": {"money": 1}}, "budget.money is not a parameter"),
+        ({"wait": "perhaps"}, "wait must be true or false"),
+        ({"child_id": "c1"}, "child_id is not a parameter here"),
+        ({"operation": "clone"}, "allowed: spawn, join, list_children, terminate"),
+    ],
+)
+async def test_bad_input_names_the_field_and_what_is_allowed(team_calls: Calls, team: FakeTeam, change: dict[str, Any], told: str) -> None:
+    data = await team_calls("SpawnAgentTool", **{**SPAWN, **change})
+    assert data["code"] == "invalid_arguments"
+    assert told in data["error"]
+    assert team.requests == []
+
+
+async def test_what_the_team_refuses_reaches_the_model(team_calls: Calls, team: FakeTeam) -> None:
+    team.refusal = ToolError("Unknown tool {name}. Tools: ReportTool.", code="unknown_tool", name="Magic")
+    data = await team_calls("SpawnAgentTool", **SPAWN)
+    assert data == {"success": False, "error": "Unknown tool Magic. Tools: ReportTool.", "code": "unknown_tool"}
+
+
+async def test_without_a_team_or_too_deep_it_says_to_do_the_work_itself(calls: Calls, calls_with: MakeCalls) -> None:
+    alone = await calls("SpawnAgentTool", **SPAWN)
+    assert alone["code"] == "no_team"
+    assert "Do the work yourself" in alone["error"]
+    deep = await calls_with(team=FakeTeam(depth=3))("SpawnAgentTool", **SPAWN)
+    assert deep["code"] == "depth"
+    assert "depth 3" in deep["error"]
+    assert "Do the work yourself" in deep["error"]
+
+
+async def test_joins_all_that_were_not_told_by_default(team_calls: Calls, team: FakeTeam) -> None:
+    team.known = [child("c1", told=True), child("c2"), child("c3", status=ChildStatus.RUNNING, report="")]
+    assert await team_calls.outcome("SpawnAgentTool", operation="join") == JoinChildren(("c2", "c3"))
+    assert await team_calls.outcome("SpawnAgentTool", operation="join", child_ids=["c1", "c1"]) == JoinChildren(("c1",))
+
+
+async def test_joining_nobody_or_a_stranger(team_calls: Calls, team: FakeTeam) -> None:
+    assert (await team_calls("SpawnAgentTool", operation="join"))["results"] == []
+    team.known = [child("c1")]
+    data = await team_calls("SpawnAgentTool", operation="join", child_ids=["c1", "c8"])
+    assert data["code"] == "unknown_child"
+    assert data["error"] == "c8: no such sub-agent of yours. Your sub-agents: c1 (Agent c1)."
+
+
+async def test_lists_the_sub_agents_and_the_room_left(team_calls: Calls, team: FakeTeam) -> None:
+    team.free = 13
+    team.known = [child("c1", title="x" * 120, told=True), child("c2", status=ChildStatus.ASKING, question="Which?")]
+    data = await team_calls("SpawnAgentTool", operation="list_children")
+    assert (data["count"], data["max_allowed"], data["remaining_slots"]) == (2, limits.CHILDREN, 13)
+    first, second = data["children"]
+    assert (first["id"], first["name"], first["status"], first["report_read"]) == ("c1", "Agent c1", "completed", True)
+    assert len(first["task_description"]) == 100
+    assert (second["status"], second["question"]) == ("asking", "Which?")
+
+
+async def test_terminate_gives_what_there_is_and_may_be_repeated(team_calls: Calls, team: FakeTeam) -> None:
+    team.known = [child("c1", status=ChildStatus.RUNNING, report="Half of it."), child("c2")]
+    first = await team_calls("SpawnAgentTool", operation="terminate", child_id="c1")
+    assert (first["success"], first["status"], first["report"]) == (True, "cancelled", "Half of it.")
+    assert await team_calls("SpawnAgentTool", operation="terminate", child_id="c1") == first
+    assert (await team_calls("SpawnAgentTool", operation="terminate", child_id="c2"))["code"] == "not_running"
+    assert (await team_calls("SpawnAgentTool", operation="terminate", child_id="c9"))["code"] == "unknown_child"
+
+
+def test_only_spawning_is_an_effect_worth_an_approval() -> None:
+    tool = SpawnAgentTool()
+    assert tool.operation_kind(SPAWN) is ApprovalKind.SUB_AGENT
+    found = {name: (tool.operation_effect({"operation": name}), tool.operation_risk({"operation": name})) for name in tool.about.operations}
+    assert found == {
+        "spawn": (Effect.SPAWN, Risk.MEDIUM),
+        "join": (Effect.READ, Risk.LOW),
+        "list_children": (Effect.READ, Risk.LOW),
+        "terminate": (Effect.WRITE, Risk.LOW),
+    }
+    assert all(tool.operation_idempotent({"operation": name}) for name in found)
+    assert tool.operation_risk({}) is tool.operation_risk({"operation": ["spawn"]}) is Risk.MEDIUM
+
+
+def test_the_card_shows_who_would_work_on_what() -> None:
+    tool = SpawnAgentTool()
+    details = tool.operation_details({**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool", 3]})
+    assert details == {
+        "sub_agent_name": "Reader",
+        "prompt_preview": "y" * 199 + "…",
+        "prompt_length": 300,
+        "tools": ["ReportTool"],
+        "mcp_servers": [],
+    }
+    assert tool.operation_details({"operation": "spawn", "name": 5, "prompt": None, "tools": "all"})["prompt_length"] == 0
+    assert tool.operation_details({"operation": "join"}) == {}

@@ -1,0 +1,137 @@
+"""What the model sees of its tools in each mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.agent import ToolMode
+from app.tools import modes
+from app.tools.base import Input, Tool, ToolContext, ToolResult
+from app.tools.registry import ToolRegistry, create_default_tool_registry
+
+ENABLED = ("TodoTool", "ReportTool", "where", "SpawnAgentTool", "gone")
+CONTROL = ["wait_user_response", "output", "task_complete", "task_abandon"]
+
+
+class WhereInput(Input):
+    pass
+
+
+class Where(Tool):
+    """A tool of the section that is always available."""
+
+    name: ClassVar[str] = "where"
+    section: ClassVar[str] = "context_ops"
+    input: ClassVar[Any] = WhereInput
+
+    @property
+    def description(self) -> str:
+        return "Says where the agent works."
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        return ToolResult.ok()
+
+
+@pytest.fixture
+def registry() -> ToolRegistry:
+    registry = create_default_tool_registry()
+    registry.register(Where())
+    return registry
+
+
+def visible(registry: ToolRegistry, mode: ToolMode, enabled: Sequence[str] = ENABLED, **changes: Any) -> list[str]:
+    given: dict[str, Any] = {"depth": 0, "max_depth": 3, "has_parent": False, "child_asks": False}
+    return modes.visible_names(registry, mode=mode, enabled=enabled, **{**given, **changes})
+
+
+def test_direct_shows_what_is_enabled(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.DIRECT) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool"]
+
+
+def test_a_sub_agent_can_always_ask_and_a_parent_answers_while_one_asks(registry: ToolRegistry) -> None:
+    for mode in ToolMode:
+        root = visible(registry, mode)
+        assert "wait_parent" not in root
+        assert "answer_child" not in root
+        assert visible(registry, mode, has_parent=True, depth=1) == [*root, "wait_parent"]
+        assert visible(registry, mode, child_asks=True) == [*root, "answer_child"]
+
+
+def test_a_tool_enabled_by_name_is_shown_once(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.DIRECT, ["wait_parent", "TodoTool", "TodoTool"], has_parent=True) == ["wait_parent", "TodoTool"]
+
+
+def test_sections_shows_the_planners_and_what_is_always_available(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.SECTIONS) == ["where", "list_tool_sections", "plan_actions"]
+    assert visible(registry, ToolMode.SECTIONS, ["output", "TodoTool"]) == ["output", "list_tool_sections", "plan_actions"]
+
+
+def test_invoke_shows_the_control_tools(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.INVOKE) == [*CONTROL, "invoke_tool"]
+
+
+def test_at_the_greatest_depth_nobody_plans_and_sections_are_seen_directly(registry: ToolRegistry) -> None:
+    deep = {"depth": 3, "has_parent": True}
+    direct = ["TodoTool", "ReportTool", "where", "wait_parent"]
+    assert visible(registry, ToolMode.DIRECT, **deep) == direct
+    assert visible(registry, ToolMode.SECTIONS, [*ENABLED, "plan_actions"], **deep) == direct
+    assert visible(registry, ToolMode.INVOKE, **deep) == [*CONTROL, "invoke_tool", "wait_parent"]
+    assert modes.effective_mode(ToolMode.SECTIONS, depth=3, max_depth=3) is ToolMode.DIRECT
+    assert modes.effective_mode(ToolMode.INVOKE, depth=3, max_depth=3) is ToolMode.INVOKE
+
+
+def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(registry: ToolRegistry) -> None:
+    def usable(mode: ToolMode, depth: int = 0) -> list[str]:
+        return modes.usable_names(registry, mode=mode, enabled=ENABLED, depth=depth, max_depth=3)
+
+    assert usable(ToolMode.DIRECT) == usable(ToolMode.INVOKE) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool"]
+    assert usable(ToolMode.SECTIONS) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool", "list_tool_sections", "plan_actions"]
+    assert {tuple(usable(mode, 3)) for mode in ToolMode} == {("TodoTool", "ReportTool", "where")}
+
+
+def test_what_the_system_message_says(registry: ToolRegistry) -> None:
+    def text(mode: ToolMode, depth: int = 0, enabled: Sequence[str] = ENABLED) -> str:
+        return modes.tools_text(registry, mode=mode, enabled=enabled, depth=depth, max_depth=3)
+
+    assert text(ToolMode.DIRECT) == ""
+    assert text(ToolMode.SECTIONS, 3) == ""
+    assert text(ToolMode.SECTIONS) == (
+        "[TOOL SECTIONS] (reach these tools with plan_actions; list_tool_sections names them)\n"
+        "- core_ops: Tasks, memory, calculation, questions to the user and reports (2)\n"
+        "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1)\n"
+        "- context_ops: Where the agent works: folder, environment, project (1)"
+    )
+    assert text(ToolMode.SECTIONS, enabled=()).endswith("\n(none)")
+    assert "- SpawnAgentTool: " in text(ToolMode.INVOKE)
+    assert "SpawnAgentTool" not in text(ToolMode.INVOKE, 3).replace("(SpawnAgentTool", "")
+    assert "CalculatorTool: " not in text(ToolMode.INVOKE)
+
+
+REGISTRY = create_default_tool_registry()
+
+
+@given(
+    st.sampled_from(ToolMode),
+    st.lists(st.sampled_from([*REGISTRY.get_all_tool_names(), "gone"])),
+    st.integers(0, 6),
+    st.integers(0, 6),
+    st.booleans(),
+    st.booleans(),
+)
+def test_nothing_is_shown_that_may_not_be_used(
+    mode: ToolMode, enabled: list[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
+) -> None:
+    shown = visible(REGISTRY, mode, enabled, depth=depth, max_depth=max_depth, has_parent=has_parent, child_asks=child_asks)
+    assert len(shown) == len(set(shown))
+    usable = modes.usable_names(REGISTRY, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
+    control = [name for name in shown if REGISTRY.get_tool(name).category.value == "control"]  # type: ignore[union-attr]
+    assert set(shown) <= set(usable) | set(control)
+    if depth >= max_depth:
+        assert not {name for name in shown if REGISTRY.get_tool(name).section == "planning_ops"}  # type: ignore[union-attr]
+    assert ("wait_parent" in shown) or not has_parent
+    assert ("answer_child" in shown) or not child_asks
