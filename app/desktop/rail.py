@@ -1,4 +1,4 @@
-"""The right rail: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window."""
+"""The right rail and the drawer below: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ TITLES = {
     "memory": N_("Memory"),
     "reports": N_("Reports"),
     "questions": N_("Questions"),
+    "timeline": N_("Timeline"),
+    "context": N_("Context"),
 }
+DRAWER = ("timeline", "context")
+"""Panes that need width: they lie below the conversation, and stay away until they are asked for."""
+DRAWER_HEIGHT = 300
 WIDTH = 300
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
@@ -104,12 +109,14 @@ class Rail(Translated, QWidget):
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         for name in TITLES:
             self.docks[name] = self._make_dock(name)
+        self._put_away: set[str] = set()
         self.lay_out()
 
     def _make_dock(self, name: str) -> QDockWidget:
         dock = QDockWidget(self._window)
         dock.setObjectName(f"dock-{name}")
-        dock.setAllowedAreas(Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea)
+        sides = Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea
+        dock.setAllowedAreas(sides | Qt.DockWidgetArea.BottomDockWidgetArea if name in DRAWER else sides)
         dock.setTitleBarWidget(_DockTitle(dock, name))
         dock.setWindowTitle(_(TITLES[name]))
         holder = QWidget(dock)
@@ -119,16 +126,17 @@ class Rail(Translated, QWidget):
         return dock
 
     def lay_out(self) -> None:
-        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory.
+        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory; the drawer closed.
 
         With large text three panes would not fit one above the other: activity goes behind memory too.
         """
-        area = Qt.DockWidgetArea.RightDockWidgetArea
+        right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._compact = theme().scale > ROOMY_SCALE
-        for dock in self.docks.values():
+        for name, dock in self.docks.items():
             dock.setFloating(False)
-            self._window.addDockWidget(area, dock)
-            dock.show()
+            self._window.addDockWidget(below if name in DRAWER else right, dock)
+            dock.setVisible(name not in DRAWER)
+        self._window.tabifyDockWidget(self.docks["timeline"], self.docks["context"])
         stack = ["tasks", "memory"] if self._compact else ["tasks", "activity", "memory"]
         for upper, lower in pairwise(stack):
             self._window.splitDockWidget(self.docks[upper], self.docks[lower], Qt.Orientation.Vertical)
@@ -153,10 +161,12 @@ class Rail(Translated, QWidget):
         """Make the panes; after the first paint, because they are many widgets."""
         from app.desktop.panes.activity_pane import ActivityPane
         from app.desktop.panes.base import Pane
+        from app.desktop.panes.context_pane import ContextPane
         from app.desktop.panes.inbox_pane import InboxPane
         from app.desktop.panes.memory_pane import MemoryPane
         from app.desktop.panes.reports_pane import ReportsPane
         from app.desktop.panes.task_pane import TaskPane
+        from app.desktop.panes.timeline_pane import TimelinePane
 
         made: dict[str, QWidget] = {
             "tasks": TaskPane(self._bridge),
@@ -164,6 +174,8 @@ class Rail(Translated, QWidget):
             "memory": MemoryPane(self._bridge),
             "reports": ReportsPane(self._bridge),
             "questions": InboxPane(self._bridge, presenter),
+            "timeline": TimelinePane(self._bridge),
+            "context": ContextPane(self._bridge),
         }
         for name, pane in made.items():
             holder = self.docks[name].widget()
@@ -189,8 +201,11 @@ class Rail(Translated, QWidget):
     def show_pane(self, name: str) -> None:
         """Bring a pane to the front, wherever it is."""
         dock = self.docks[name]
+        opened = dock.isHidden()
         dock.show()
         dock.raise_()
+        if opened and name in DRAWER and not dock.isFloating():
+            self._window.resizeDocks([dock], [theme().px(DRAWER_HEIGHT)], Qt.Orientation.Vertical)
         if dock.isFloating():
             dock.activateWindow()
         if (pane := self.panes.get(name)) is not None:
@@ -198,17 +213,20 @@ class Rail(Translated, QWidget):
 
     @property
     def visible(self) -> bool:
-        return any(not dock.isHidden() for dock in self._docked())
+        return any(not dock.isHidden() for _name, dock in self._docked())
 
     def set_visible(self, on: bool) -> None:
-        """Show or hide everything that is not torn off."""
-        for dock in self._docked():
-            dock.setVisible(on)
+        """Hide everything that is not torn off, or show again what was hidden that way."""
+        if not on:
+            self._put_away = {name for name, dock in self._docked() if not dock.isHidden()}
+        wanted = (self._put_away or set(TITLES) - set(DRAWER)) if on else set()
+        for name, dock in self._docked():
+            dock.setVisible(name in wanted)
         if on:
             self.docks["memory"].raise_()
 
-    def _docked(self) -> Iterator[QDockWidget]:
-        return (dock for dock in self.docks.values() if not dock.isFloating())
+    def _docked(self) -> Iterator[tuple[str, QDockWidget]]:
+        return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished:

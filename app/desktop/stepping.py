@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -130,7 +131,7 @@ class StepBar(Translated, QFrame):
     async def _do(self, function: Any, roots: list[str]) -> None:
         try:
             for root in roots:
-                await self.bridge.call(lambda a, root=root: function(a, root))
+                await self.bridge.call(partial(function, run_id=root))
         finally:
             self._busy = False
             self._look.start()

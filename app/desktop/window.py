@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMainWindow, QMenu, QSplitter, QStackedWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget
 
 from app.desktop.actions import ActionRegistry
 from app.desktop.chat.panel import ChatPanel
@@ -41,16 +41,14 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
     return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
-class MainWindow(WindowActions, Translated, QMainWindow):
+class MainWindow(Translated, WindowActions):
     """``main-window``. Shown before the engine is open; ``start`` is called when it is.
 
     Signals:
         closing: the person closes the window; the program ends after the engine did.
-        language_wanted: switch the program's language.
     """
 
     closing = Signal()
-    language_wanted = Signal(str)
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QMainWindow
+
 from app.desktop.actions import action
 from app.desktop.theme import theme
 from app.desktop.theme.icons import app_icon
 from app.i18n import N_
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import Signal
-
     from app.desktop.actions import ActionRegistry
     from app.desktop.bridge import Bridge
     from app.desktop.chat.panel import ChatPanel
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
     from app.desktop.sidebar.sidebar import Sidebar
 
 
-class WindowActions:
-    """Mixed into the window, which has the parts named here."""
+class WindowActions(QMainWindow):
+    """The part of the window that is actions; it has the parts named here.
+
+    Signals:
+        language_wanted: switch the program's language.
+    """
+
+    language_wanted = Signal(str)
 
     bridge: Bridge
     sidebar: Sidebar
@@ -30,7 +37,6 @@ class WindowActions:
     actions_: ActionRegistry
     presenter: Any
     conductor: Conductor | None
-    language_wanted: Signal
     _palette: Any
     _settings_window: Any
     _search_dialog: Any

@@ -1,0 +1,426 @@
+"""The context inspector: what exactly was sent to a model, how large its parts are, what was left out, and pins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.desktop.panes import context_text as words
+from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.context_parts import PartsBar
+from app.desktop.panes.empty import PaneEmpty
+from app.desktop.panes.turns import TurnPicker, read_turns
+from app.desktop.panes.two_line import dress_list, two_line_item
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import Card, ElidedLabel, IconButton
+from app.domain.stream import ChunkType, StreamEvent
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+    from app.engine.services.request_views import LeftOut, RequestSummary, SentItem, SentRequest
+    from app.engine.services.team_views import AgentNode
+
+WIDE = 620
+"""From this width on, in pixels at 100 %, requests, rows and text stand side by side."""
+REFRESH_MS = 400
+_TELLING = frozenset(
+    {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
+)
+TABS = ("messages", "tools", "left-out", "wire")
+
+
+class ContextPane(Pane):
+    """``context-pane`` with ``context-agent``, ``context-request-list``, ``context-parts``, ``context-items`` and ``context-details``."""
+
+    agent_wanted = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("context-pane")
+        self.requests: list[RequestSummary] = []
+        self.request: SentRequest | None = None
+        self._agents: list[AgentNode] = []
+        self._run_id, self._seq = "", 0
+        self._stale = True
+        self.turn = TurnPicker(self)
+        self.turn.setObjectName("context-turn")
+        self.agent = QComboBox(self)
+        self.agent.setObjectName("context-agent")
+        mark(self.agent, "chip-plain")
+        self.agent.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.tools.addWidget(self.turn)
+        self.tools.addWidget(self.agent)
+        self._copy = self.add_tool("copy", self.copy_json)
+        self._copy.setObjectName("context-copy")
+        self.empty = PaneEmpty("layers", self)
+        self.body = QSplitter(Qt.Orientation.Horizontal, self)
+        self.body.setChildrenCollapsible(False)
+        for part in (self._build_requests(), self._build_rows(), self._build_details()):
+            self.body.addWidget(part)
+        self.column.addWidget(self.empty, 1)
+        self.column.addWidget(self.body, 1)
+        self._refresh = QTimer(self)
+        self._refresh.setSingleShot(True)
+        self._refresh.setInterval(REFRESH_MS)
+        self._refresh.timeout.connect(self._read_if_seen)
+        self._connect()
+        self.retranslate()
+        self._turn_body()
+
+    # -- building -------------------------------------------------------------------------------------------------------------
+    def _build_requests(self) -> QWidget:
+        self.list = QListWidget(self)
+        self.list.setObjectName("context-request-list")
+        mark(self.list, "plain")
+        dress_list(self.list)
+        self.list.setMinimumWidth(theme().px(120))
+        return self.list
+
+    def _build_rows(self) -> QWidget:
+        holder = QWidget(self)
+        box = QVBoxLayout(holder)
+        box.setContentsMargins(6, 0, 6, 0)
+        box.setSpacing(6)
+        self.facts = ElidedLabel("", self)
+        mark(self.facts, "small")
+        self.parts = PartsBar(self)
+        self._tabs: dict[str, QPushButton] = {}
+        group = QButtonGroup(self)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        for name in TABS:
+            tab = QPushButton(self)
+            tab.setObjectName(f"context-tab-{name}")
+            tab.setCheckable(True)
+            mark(tab, "chip-plain")
+            group.addButton(tab)
+            row.addWidget(tab)
+            self._tabs[name] = tab
+        row.addStretch(1)
+        self._tabs["messages"].setChecked(True)
+        group.buttonClicked.connect(lambda *_: self._show_rows())
+        self.items = QListWidget(self)
+        self.items.setObjectName("context-items")
+        mark(self.items, "plain")
+        dress_list(self.items)
+        box.addWidget(self.facts)
+        box.addWidget(self.parts)
+        box.addLayout(row)
+        box.addWidget(self.items, 1)
+        return holder
+
+    def _build_details(self) -> QWidget:
+        self._details = Card(self, "card", (10, 6, 6, 8))
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self._title = ElidedLabel("", self)
+        mark(self._title, "strong")
+        self.undo = QPushButton(self)
+        self.undo.setObjectName("context-undo")
+        mark(self.undo, "ghost")
+        self.pin = IconButton("pin", parent=self)
+        self.pin.setObjectName("context-pin")
+        self._copy_text = IconButton("copy", parent=self)
+        row.addWidget(self._title, 1)
+        for widget in (self.undo, self.pin, self._copy_text):
+            row.addWidget(widget)
+        self.details = QPlainTextEdit(self)
+        self.details.setObjectName("context-details")
+        self.details.setReadOnly(True)
+        mark(self.details, "plain")
+        self._details.body.addLayout(row)
+        self._details.body.addWidget(self.details, 1)
+        self._details.setMinimumWidth(theme().px(140))
+        return self._details
+
+    def _connect(self) -> None:
+        self.turn.picked.connect(self._on_turn)
+        self.agent.activated.connect(lambda index: self.show_run(str(self.agent.itemData(index))))
+        self.list.currentRowChanged.connect(self._on_request)
+        self.items.currentRowChanged.connect(lambda *_: self._show_details())
+        self.pin.clicked.connect(lambda *_: self._toggle_pin())
+        self.undo.clicked.connect(lambda *_: self._undo())
+        self._copy_text.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
+        self.add_key("P", self._toggle_pin, self.items)
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def _dress(self) -> None:
+        self.undo.setIcon(theme().icon("undo-2", "text"))
+        self.undo.setIconSize(QSize(theme().px(14), theme().px(14)))
+        self.details.setFont(theme().font(12, mono=True))
+
+    def title(self) -> str:
+        return _("Context")
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+    def set_workflow(self, workflow_id: str) -> None:
+        if workflow_id != self.workflow_id:
+            self.turn.set_turns([])
+            self.turn.want("")
+            self._run_id, self._seq = "", 0
+            self._agents, self.requests, self.request = [], [], None
+            self._show()
+        super().set_workflow(workflow_id)
+
+    def reload(self) -> None:
+        self._stale = True
+        self._read_if_seen()
+
+    def show_run(self, run_id: str, seq: int = 0) -> None:
+        """Show a run's request: the one whose reply is event ``seq`` of the run, 0 the newest."""
+        self._run_id, self._seq = run_id, seq
+        self.reload()
+
+    def show_root(self, root_run_id: str) -> None:
+        """Show this turn instead of the newest."""
+        self.turn.want(root_run_id)
+
+    def _on_turn(self, _root_run_id: str) -> None:
+        self._run_id, self._seq = "", 0
+        self.reload()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id == self.workflow_id and event.chunk_type in _TELLING:
+            self._stale = True
+            if not self._refresh.isActive():
+                self._refresh.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._read_if_seen()
+
+    def _read_if_seen(self) -> None:
+        if self._stale and self.isVisible() and self.workflow_id:
+            self._stale = False
+            self.jobs.start(self._read(self.workflow_id), "read")
+
+    async def _read(self, workflow_id: str) -> None:
+        wanted, run_id, seq = self.turn.wanted, self._run_id, self._seq
+
+        async def read(atelier: Any) -> tuple[Any, Any, str, Any, Any]:
+            turns = await read_turns(atelier, workflow_id)
+            root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+            if not root:
+                return turns, [], "", [], None
+            tree = await atelier.teams.tree(workflow_id, root)
+            agents = [node for node in tree.walk() if node.started_at is not None]
+            shown = run_id if any(node.run_id == run_id for node in agents) else root
+            requests = list(await atelier.inspector.requests(shown))
+            chosen = next((each for each in requests if each.seq == seq), requests[-1] if requests else None)
+            return turns, agents, shown, requests, await atelier.inspector.request(shown, chosen.seq) if chosen is not None else None
+
+        turns, agents, shown, requests, request = await self.bridge.call(read)
+        if workflow_id == self.workflow_id and (run_id, seq) == (self._run_id, self._seq):
+            self.turn.set_turns(turns)
+            self._agents, self._run_id, self.requests, self.request = agents, shown, requests, request
+            self._show()
+
+    def _on_request(self, row: int) -> None:
+        if 0 <= row < len(self.requests):
+            newest = row == len(self.requests) - 1
+            self._seq = 0 if newest else self.requests[row].seq
+            self.jobs.start(self._read_request(self.requests[row]), "request")
+
+    async def _read_request(self, summary: RequestSummary) -> None:
+        request = await self.bridge.call(lambda a: a.inspector.request(summary.run_id, summary.seq))
+        if summary in self.requests:
+            self.request = request
+            self._show_request()
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def _show(self) -> None:
+        there = bool(self.requests)
+        self.empty.setVisible(not there)
+        self.body.setVisible(there)
+        self._copy.setVisible(there)
+        self.agent.clear()
+        for node in self._agents:
+            self.agent.addItem("   " * node.depth + node.name, node.run_id)
+        self.agent.setCurrentIndex(max(0, self.agent.findData(self._run_id)))
+        self.agent.setVisible(len(self._agents) > 1)
+        self._quietly(self.list, self._fill_requests)
+        self._show_request()
+
+    def _fill_requests(self) -> None:
+        self.list.clear()
+        for place, summary in enumerate(self.requests, 1):
+            two_line_item(self.list, str(summary.seq), words.request_title(summary, place), words.request_facts(summary), "sparkles")
+        if self.request is not None:
+            seqs = [summary.seq for summary in self.requests]
+            shown = self.request.summary.seq
+            self.list.setCurrentRow(seqs.index(shown) if shown in seqs else -1)
+
+    def _show_request(self) -> None:
+        request = self.request
+        if request is None:
+            self.items.clear()
+            return
+        self.parts.show_parts(request.parts, request.window)
+        facts = [words.request_facts(request.summary)]
+        if not request.exact:
+            facts.append(_("system message and tools as they would be today"))
+        self.facts.setText(" · ".join(facts))
+        counts = {
+            "messages": len(request.items),
+            "tools": len(request.tools),
+            "left-out": len(request.left_out),
+            "wire": len(request.wire or ()),
+        }
+        names = {"messages": _("Messages"), "tools": _("Tools"), "left-out": _("Left out"), "wire": _("On the wire")}
+        for name, tab in self._tabs.items():
+            tab.setText(f"{names[name]} {counts[name]}")
+            tab.setVisible(counts[name] > 0 or name in ("messages", "left-out"))
+        if not any(tab.isChecked() and not tab.isHidden() for tab in self._tabs.values()):
+            self._tabs["messages"].setChecked(True)
+        self._show_rows()
+
+    @property
+    def tab(self) -> str:
+        return next(name for name, tab in self._tabs.items() if tab.isChecked())
+
+    def _show_rows(self) -> None:
+        before = self.items.currentItem().data(Qt.ItemDataRole.UserRole) if self.items.currentItem() is not None else ""
+        self._quietly(self.items, self._fill_rows)
+        keys = [self.items.item(row).data(Qt.ItemDataRole.UserRole) for row in range(self.items.count())]
+        self._quietly(self.items, lambda: self.items.setCurrentRow(keys.index(before) if before in keys else 0))
+        self._show_details()
+
+    def _fill_rows(self) -> None:
+        self.items.clear()
+        request = self.request
+        if request is None:
+            return
+        tab = self.tab
+        if tab == "messages":
+            for item in request.items:
+                line = words.message_line(request.messages[item.index])
+                icon, role = words.item_icon(item)
+                title = f"{words.item_name(item)} · {line}" if line else words.item_name(item)
+                two_line_item(self.items, f"m{item.index}", title, words.item_facts(item), icon, role)
+        elif tab == "tools":
+            for number, tool in enumerate(request.tools):
+                two_line_item(self.items, f"t{number}", tool.name, words.excerpt(tool.description), "wrench")
+        elif tab == "left-out":
+            for number, left in enumerate(request.left_out):
+                two_line_item(
+                    self.items, f"l{number}", words.left_title(left), words.left_facts(left), "archive", "muted" if left.undone else "warn"
+                )
+        else:
+            for number, message in enumerate(request.wire or ()):
+                two_line_item(self.items, f"w{number}", message.role.value, words.excerpt(message.content), "terminal")
+
+    def _current(self) -> tuple[str, int]:
+        item = self.items.currentItem()
+        key = str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else ""
+        return key[:1], int(key[1:] or 0) if key else 0
+
+    def _current_message(self) -> SentItem | None:
+        kind, number = self._current()
+        if kind != "m" or self.request is None:
+            return None
+        return next((item for item in self.request.items if item.index == number), None)
+
+    def _current_left(self) -> LeftOut | None:
+        kind, number = self._current()
+        return self.request.left_out[number] if kind == "l" and self.request is not None and number < len(self.request.left_out) else None
+
+    def _show_details(self) -> None:
+        kind, number = self._current()
+        request, sent, left = self.request, self._current_message(), self._current_left()
+        self._details.setVisible(bool(kind) and request is not None)
+        self.pin.setVisible(sent is not None and bool(sent.origin) and sent.can_pin)
+        self.undo.setVisible(left is not None and left.can_undo)
+        if request is None or not kind:
+            return
+        if sent is not None:
+            self._title.setText(words.item_name(sent))
+            text = words.message_text(request.messages[sent.index])
+            self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
+            self.pin.describe(_("Take the pin away") if sent.pinned else _("Pin: always send it whole"), "P")
+        elif left is not None:
+            self._title.setText(words.left_title(left))
+            text = words.left_text(left)
+        elif kind == "t":
+            self._title.setText(request.tools[number].name)
+            text = words.tool_text(request.tools[number])
+        else:
+            wire = (request.wire or ())[number]
+            self._title.setText(wire.role.value)
+            text = wire.content
+        if text != self.details.toPlainText():
+            self.details.setPlainText(text)
+
+    @staticmethod
+    def _quietly(widget: QWidget, work: Callable[[], object]) -> None:
+        widget.blockSignals(True)
+        work()
+        widget.blockSignals(False)
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def _toggle_pin(self) -> None:
+        sent, workflow_id = self._current_message(), self.workflow_id
+        if sent is not None and sent.origin and sent.can_pin:
+            origin, pinned = sent.origin, not sent.pinned
+            self.jobs.start(self._then_read(lambda a: a.runs.pin(workflow_id, origin, pinned)))
+
+    def _undo(self) -> None:
+        left, workflow_id = self._current_left(), self.workflow_id
+        if left is not None:
+            origin = left.origin
+            self.jobs.start(self._then_read(lambda a: a.runs.undo_compaction(workflow_id, origin)))
+
+    async def _then_read(self, function: Callable[[Any], Any]) -> None:
+        await self.bridge.call(function)
+        self.reload()
+
+    def copy_json(self) -> None:
+        """Put the whole request on the clipboard."""
+        if self.request is not None:
+            QGuiApplication.clipboard().setText(words.as_json(self.request))
+            toast(self, _("The request was copied as JSON"))
+
+    # -- looks ----------------------------------------------------------------------------------------------------------------
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._turn_body()
+
+    def _turn_body(self) -> None:
+        """Side by side where there is width, one above the other in the narrow rail."""
+        wide = self.width() >= theme().px(WIDE)
+        wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self.body.orientation() is not wanted:
+            self.body.setOrientation(wanted)
+        if wide != getattr(self, "_wide", None):
+            self._wide = wide
+            self.body.setSizes([230, 330, 400] if wide else [110, 260, 260])
+
+    def retranslate(self) -> None:
+        self.heading.setText(_("CONTEXT"))
+        self._copy.describe(_("Copy as JSON"))
+        self._copy_text.describe(_("Copy"))
+        self.undo.setText(_("Undo"))
+        self.undo.setAccessibleName(_("Undo: send it whole again"))
+        self.undo.setToolTip(_("Send it whole again from the next request on"))
+        self.agent.setAccessibleName(_("Agent"))
+        self.agent.setToolTip(_("Agent"))
+        self.list.setAccessibleName(_("Requests to the model"))
+        self.items.setAccessibleName(_("Parts of the request"))
+        self.details.setAccessibleName(_("Text"))
+        self.empty.set_texts(_("No request yet"), _("What is sent to the model appears here, exactly as it was."))
+        self._show()

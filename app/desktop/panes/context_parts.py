@@ -1,0 +1,132 @@
+"""How large each part of a model request is: one bar in proportion to the model's window, and its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.desktop.panes.wording import number, short_number
+from app.desktop.theme import theme
+from app.desktop.widgets import Translated
+from app.desktop.widgets.format import percent
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.engine.services.request_views import PartSize
+
+PART_WORDS = {
+    "system": N_("System"),
+    "tools": N_("Tools"),
+    "memory": N_("Memory"),
+    "history": N_("History"),
+    "results": N_("Results"),
+    "message": N_("Your message"),
+    "images": N_("Pictures"),
+}
+_COLOURS = {
+    "system": "accent",
+    "tools": "ok",
+    "memory": "keyword",
+    "history": "muted",
+    "results": "warn",
+    "message": "function",
+    "images": "err",
+}
+BAR, KEY = 10, 20
+"""Height of the bar and of a line of the key, in pixels at 100 %."""
+
+
+def part_colour(kind: str) -> QColor:
+    """The colour a part has in the bar and in the lists."""
+    return theme().colour(_COLOURS.get(kind, "muted"))
+
+
+class PartsBar(Translated, QWidget):
+    """``context-parts``: the parts in their order, what is free of the window at the end, and below it names and sizes."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("context-parts")
+        self.parts: tuple[PartSize, ...] = ()
+        self._window = 0
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        theme().changed.connect(self.updateGeometry)
+
+    def show_parts(self, parts: Sequence[PartSize], window: int) -> None:
+        """Draw these parts; ``window`` tokens can be sent at most, 0 when that is not known."""
+        self.parts = tuple(part for part in parts if part.tokens > 0)
+        self._window = window
+        self.retranslate()
+        self.updateGeometry()
+        self.update()
+
+    # -- geometry -------------------------------------------------------------------------------------------------------------
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.heightForWidth(max(200, self.width())))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, self.heightForWidth(max(120, self.width())))
+
+    def heightForWidth(self, width: int) -> int:
+        lines = max((line for line, _x, _part, _text in self._keys(width)), default=0) + 1
+        return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
+
+    def _keys(self, width: int) -> list[tuple[int, int, PartSize, str]]:
+        """Line, left edge, part and text of each entry of the key."""
+        metrics = QFontMetrics(theme().font(12))
+        placed = []
+        line, x = 0, 0
+        for part in self.parts:
+            text = f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}"
+            wide = theme().px(14) + metrics.horizontalAdvance(text) + theme().px(12)
+            if x and x + wide - theme().px(12) > width:
+                line, x = line + 1, 0
+            placed.append((line, x, part, text))
+            x += wide
+        return placed
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        bar = QRectF(0, 0, self.width(), look.px(BAR))
+        outline = QPainterPath()
+        outline.addRoundedRect(bar, bar.height() / 2, bar.height() / 2)
+        painter.setClipPath(outline)
+        painter.fillRect(bar, look.colour("border"))
+        used = sum(part.tokens for part in self.parts)
+        whole = max(used, self._window, 1)
+        x = 0.0
+        for part in self.parts:
+            wide = max(2.0, part.tokens / whole * bar.width())
+            painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(part.kind))
+            x += wide
+            painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
+        painter.setClipping(False)
+        painter.setFont(look.font(12))
+        side = look.px(8)
+        for line, left, part, text in self._keys(self.width()):
+            top = bar.height() + look.px(6) + line * look.px(KEY)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(part_colour(part.kind))
+            painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
+            painter.setPen(look.colour("muted"))
+            room = QRectF(left + look.px(14), top, self.width() - left - look.px(14), look.px(KEY))
+            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
+        painter.end()
+
+    def retranslate(self) -> None:
+        lines = [
+            _("{part}: {tokens} tokens, {share}", part=_(PART_WORDS[part.kind]), tokens=number(part.tokens), share=percent(part.share))
+            for part in self.parts
+        ]
+        self.setToolTip("\n".join(lines))
+        self.setAccessibleName(_("Size by part"))
+        self.setAccessibleDescription("; ".join(lines))
+        self.update()

@@ -1,0 +1,98 @@
+"""The timeline as a list: the same spans in the order they began, for the keyboard and for screen readers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QListWidget, QWidget
+
+from app.desktop.panes.timeline_view import describe_span
+from app.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from app.desktop.replay.words import span_title
+from app.desktop.theme import mark
+from app.desktop.theme.manager import Role
+from app.desktop.widgets import Translated
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.engine.services.team_views import Span, Timeline
+
+_ICONS: dict[str, tuple[str, Role]] = {
+    "model": ("sparkles", "accent"),
+    "tool": ("terminal", "ok"),
+    "wait": ("clock", "warn"),
+    "paused": ("pause", "muted"),
+}
+
+
+class TimelineList(Translated, QListWidget):
+    """``timeline-list``.
+
+    Signals:
+        span_chosen: the span of the current row.
+        menu_wanted: the context menu of the current row, at this global position.
+        span_activated: Enter or a double click.
+    """
+
+    span_chosen = Signal(object)
+    menu_wanted = Signal(QPoint)
+    span_activated = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("timeline-list")
+        mark(self, "plain")
+        dress_list(self)
+        self._spans: list[Span] = []
+        self.currentRowChanged.connect(self._on_row)
+        self.itemActivated.connect(lambda item: self.span_activated.emit(self._spans[item.data(KeyRole)]))
+        self.retranslate()
+
+    def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
+        """List the spans; the current one stays."""
+        current = self.current()
+        self.blockSignals(True)
+        self.clear()
+        rows = [(run, span) for run in timeline.runs for span in run.spans] if timeline is not None else []
+        rows.sort(key=lambda row: (row[1].start, row[1].seq))
+        self._spans = [span for _run, span in rows]
+        for number, (run, span) in enumerate(rows):
+            icon, role = _ICONS[span.kind]
+            bad = span.status in ("error", "timeout", "interrupted", "rejected")
+            name, _title, *facts = describe_span(run, span, timeline, now)
+            two_line_item(self, "", f"{name} · {span_title(span)}", " · ".join(facts), icon, "err" if bad else role).setData(
+                KeyRole, number
+            )
+        self.blockSignals(False)
+        self.choose(current)
+
+    def current(self) -> Span | None:
+        row = self.currentRow()
+        return self._spans[row] if 0 <= row < len(self._spans) else None
+
+    def choose(self, span: Span | None) -> None:
+        """Make this span's row the current one, without announcing it."""
+        self.blockSignals(True)
+        wanted = (span.run_id, span.seq, span.kind, span.call_id) if span is not None else None
+        rows = (number for number, each in enumerate(self._spans) if (each.run_id, each.seq, each.kind, each.call_id) == wanted)
+        self.setCurrentRow(next(rows, -1))
+        self.blockSignals(False)
+
+    def _on_row(self, row: int) -> None:
+        if 0 <= row < len(self._spans):
+            self.span_chosen.emit(self._spans[row])
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        item = self.itemAt(event.pos()) if event.reason() is QContextMenuEvent.Reason.Mouse else self.currentItem()
+        if item is not None:
+            self.setCurrentItem(item)
+            mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+            place = event.globalPos() if mouse else self.viewport().mapToGlobal(self.visualItemRect(item).bottomLeft())
+            self.menu_wanted.emit(place)
+        event.setAccepted(True)
+
+    def retranslate(self) -> None:
+        self.setAccessibleName(_("Timeline as a list"))

@@ -1,0 +1,245 @@
+"""What every agent of a run did when: lanes of model requests, tools, waits and pauses; from there to the agent, its context, a replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
+
+from app.desktop.panes.base import Pane
+from app.desktop.panes.empty import PaneEmpty
+from app.desktop.panes.timeline_list import TimelineList
+from app.desktop.panes.timeline_view import ZOOM, TimelineView
+from app.desktop.panes.turns import TurnPicker, read_turns
+from app.desktop.theme import theme
+from app.desktop.widgets import ElidedLabel
+from app.domain.base import utc_now
+from app.domain.stream import ChunkType, StreamEvent
+from app.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+    from app.engine.services.team_views import Span, Timeline
+
+REFRESH_MS = 250
+"""Least time between two readings of a run that works: four a second."""
+_SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
+
+
+class TimelinePane(Pane):
+    """``timeline-pane`` with ``timeline-view`` and ``timeline-list``. Reads nothing while it cannot be seen.
+
+    Signals:
+        agent_wanted: open the transcript of this run.
+        request_wanted: show what was sent: run id and the number of the reply's event in it (0: the newest).
+        replay_wanted: workflow id, root run id, stream number.
+        fork_wanted: workflow id, stream number.
+    """
+
+    topics = ()
+    agent_wanted = Signal(str)
+    request_wanted = Signal(str, int)
+    replay_wanted = Signal(str, str, int)
+    fork_wanted = Signal(str, int)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("timeline-pane")
+        self.timeline: Timeline | None = None
+        self._stale = True
+        self._loading = False
+        self._again = False
+        self._turns_stale = True
+        self.turn = TurnPicker(self)
+        self.turn.setObjectName("timeline-turn")
+        self.tools.addWidget(self.turn)
+        self._out = self.add_tool("zoom-out", lambda: self.view.zoom_by(1 / ZOOM))
+        self._in = self.add_tool("zoom-in", lambda: self.view.zoom_by(ZOOM))
+        self._fit = self.add_tool("maximize", lambda: self.view.fit())
+        self._as_list = self.add_tool("list", self._switch)
+        self._as_list.setCheckable(True)
+        self._replay = self.add_tool("history", lambda: self._emit_replay(0))
+        for name, button in (
+            ("out", self._out),
+            ("in", self._in),
+            ("fit", self._fit),
+            ("as-list", self._as_list),
+            ("replay", self._replay),
+        ):
+            button.setObjectName(f"timeline-{name}")
+        self.view, self.list = TimelineView(self), TimelineList(self)
+        self.empty = PaneEmpty("chart-gantt", self)
+        self.status = ElidedLabel("", self)
+        self.status.setProperty("variant", "small")
+        self.stack = QStackedWidget(self)
+        for widget in (self.empty, self.view, self.list):
+            self.stack.addWidget(widget)
+        self.column.addWidget(self.stack, 1)
+        self.column.addWidget(self.status)
+        self.column.setSpacing(4)
+        self._refresh = QTimer(self)
+        self._refresh.setSingleShot(True)
+        self._refresh.setInterval(REFRESH_MS)
+        self._refresh.timeout.connect(self._read_if_seen)
+        self._connect()
+        self.retranslate()
+
+    def _connect(self) -> None:
+        self.turn.picked.connect(lambda *_: self.reload())
+        self.view.span_chosen.connect(self._on_chosen)
+        self.list.span_chosen.connect(self._on_chosen)
+        self.view.menu_wanted.connect(self._show_menu)
+        self.list.menu_wanted.connect(self._show_menu)
+        self.view.activated.connect(self._open)
+        self.list.span_activated.connect(self._open)
+
+    def title(self) -> str:
+        return _("Timeline")
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+    def set_workflow(self, workflow_id: str) -> None:
+        if workflow_id != self.workflow_id:
+            self.timeline = None
+            self.turn.set_turns([])
+            self.turn.want("")
+            self._show()
+        super().set_workflow(workflow_id)
+
+    def reload(self) -> None:
+        self._stale = self._turns_stale = True
+        self._read_if_seen()
+
+    def show_root(self, root_run_id: str) -> None:
+        """Show this turn instead of the newest."""
+        self.turn.want(root_run_id)
+        self.reload()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """Something of the team happened: read again a moment later, when it can be seen."""
+        if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:
+            return
+        self._stale = True
+        self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
+        if not self._refresh.isActive():
+            self._refresh.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._read_if_seen()
+
+    def _read_if_seen(self) -> None:
+        if not self._stale or not self.isVisible():
+            return
+        if self._loading:
+            self._again = True
+            return
+        self._stale = False
+        self._loading = True
+        self.jobs.start(self._read(self.workflow_id))
+
+    async def _read(self, workflow_id: str) -> None:
+        wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
+        self._turns_stale = False
+
+        async def read(atelier: Any) -> tuple[Any, Any]:
+            turns = await read_turns(atelier, workflow_id) if known is None else known
+            root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+            return turns, await atelier.teams.timeline(root) if root else None
+
+        try:
+            turns, timeline = await self.bridge.call(read) if workflow_id else ([], None)
+        finally:
+            self._loading = False
+        if workflow_id == self.workflow_id:
+            if turns is not self.turn.turns:
+                self.turn.set_turns(turns)
+            self.timeline = timeline
+            self._show()
+        if self._again or workflow_id != self.workflow_id:
+            self._again = False
+            self._stale = True
+            self._refresh.start()
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def _show(self) -> None:
+        self.view.show_timeline(self.timeline)
+        listed = self._as_list.isChecked()
+        if listed:
+            self.list.show_timeline(self.timeline, utc_now())
+        there = self.timeline is not None and any(run.spans for run in self.timeline.runs)
+        self.stack.setCurrentWidget((self.list if listed else self.view) if there else self.empty)
+        for button in (self._in, self._out, self._fit):
+            button.setVisible(there and not listed)
+        for button in (self._as_list, self._replay):
+            button.setVisible(there)
+        self._say()
+
+    def _say(self) -> None:
+        """The line below: the selected span, or what the keys do."""
+        bar = self.view.chosen
+        runs = self.timeline.runs if self.timeline is not None else ()
+        self.status.setVisible(self.stack.currentWidget() is not self.empty)
+        if bar is not None:
+            self.status.setText(self.view.describe(bar, " · "))
+        else:
+            self.status.setText(ngettext("{n} agent", "{n} agents", len(runs)))
+
+    def _switch(self) -> None:
+        """Bars or list; the selected span stays selected and the keyboard goes along."""
+        self._show()
+        target = self.list if self._as_list.isChecked() else self.view
+        chosen = self.view.chosen
+        self.list.choose(chosen.span if chosen is not None else None)
+        target.setFocus()
+
+    def _on_chosen(self, span: Span) -> None:
+        if self.sender() is self.list:
+            self.view.choose(span)
+        self._say()
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def _open(self, span: Span) -> None:
+        """Enter on a span: what was sent for a model request, else the agent."""
+        if span.kind == "model" and span.end is not None:
+            self.request_wanted.emit(span.run_id, span.event_seq)
+        else:
+            self.agent_wanted.emit(span.run_id)
+
+    def menu_for(self, span: Span) -> QMenu:
+        """What can be done from a span."""
+        look = theme()
+        menu = QMenu(self)
+        menu.setObjectName("timeline-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
+        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_wanted.emit(span.run_id))
+        opened.setEnabled(sub_agent)
+        seq = span.event_seq if span.kind == "model" and span.end is not None else 0
+        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_wanted.emit(span.run_id, seq))
+        menu.addSeparator()
+        replay = menu.addAction(look.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
+        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_wanted.emit(self.workflow_id, span.seq))
+        replay.setEnabled(span.seq > 0)
+        fork.setEnabled(span.seq > 0)
+        return menu
+
+    def _show_menu(self, place: QPoint) -> None:
+        bar = self.view.chosen
+        if bar is not None:
+            self.menu_for(bar.span).popup(place)
+
+    def _emit_replay(self, seq: int) -> None:
+        if self.timeline is not None:
+            self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
+
+    def retranslate(self) -> None:
+        self.heading.setText(_("TIMELINE"))
+        self._in.describe(_("Zoom in"), "+")
+        self._out.describe(_("Zoom out"), "-")
+        self._fit.describe(_("Show the whole run"), "0")
+        self._as_list.describe(_("Show as a list"))
+        self._replay.describe(_("Replay this run"))
+        self.empty.set_texts(_("Nothing has run yet"), _("What each agent did when appears here while it works."))
+        self._show()

@@ -1,0 +1,1 @@
+"""A finished run shown again, event by event."""

@@ -1,0 +1,105 @@
+"""What the stretches and events of a run are called, for the timeline and the replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.desktop.theme.manager import Role
+from app.i18n import N_, _
+
+if TYPE_CHECKING:
+    from app.engine.services.team_views import Mark, Span
+
+_WAITS = {
+    "user": N_("Waits for you"),
+    "approval": N_("Waits for an approval"),
+    "parent": N_("Waits for its parent"),
+    "children": N_("Waits for its agents"),
+}
+_PAUSES = {
+    "user": N_("Paused"),
+    "limit": N_("Stopped at a limit"),
+    "loop": N_("Stopped at a repetition"),
+    "step": N_("Waits for a step"),
+}
+STATUS_WORDS = {
+    "ok": N_("done"),
+    "error": N_("failed"),
+    "interrupted": N_("interrupted"),
+    "cancelled": N_("stopped"),
+    "timeout": N_("timed out"),
+    "rejected": N_("rejected"),
+    "running": N_("working"),
+}
+_MARKS = {
+    "run_started": N_("{name} starts"),
+    "user_message": N_("Message"),
+    "model_replied": N_("Reply of {name}"),
+    "reply_interrupted": N_("Reply cut off"),
+    "model_retried": N_("The model is asked again"),
+    "tool_call_started": N_("{name} starts"),
+    "tool_call_finished": N_("{name} ends"),
+    "output_shown": N_("Output shown"),
+    "task_changed": N_("Task: {name}"),
+    "question_asked": N_("Question asked"),
+    "question_answered": N_("Question answered"),
+    "injected": N_("Note to the model"),
+    "approval_requested": N_("Approval asked: {name}"),
+    "approval_decided": N_("Approval decided: {name}"),
+    "approval_asked_again": N_("Approval asked again"),
+    "children_planned": N_("Sub-agents planned"),
+    "child_started": N_("Sub-agent starts: {name}"),
+    "child_finished": N_("Sub-agent ends: {name}"),
+    "child_asked": N_("Sub-agent asks: {name}"),
+    "child_answered": N_("Sub-agent answered: {name}"),
+    "children_joined": N_("Waits for sub-agents"),
+    "parent_asked": N_("Parent asked"),
+    "parent_answered": N_("Parent answered"),
+    "limits_raised": N_("Limits raised: {name}"),
+    "entry_pinned": N_("Pin changed"),
+    "compaction_undone": N_("Shortening undone"),
+    "context_compacted": N_("Older messages shortened"),
+    "window_learned": N_("Smaller window learned"),
+    "limit_reached": N_("Limit reached"),
+    "loop_detected": N_("Repetition noticed"),
+    "run_paused": N_("Paused"),
+    "run_resumed": N_("Goes on"),
+    "run_failed": N_("Failed"),
+    "run_finished": N_("{name} is done"),
+}
+_NOTABLE: dict[str, Role] = {
+    "user_message": "accent",
+    "child_started": "accent",
+    "child_finished": "accent",
+    "question_asked": "warn",
+    "approval_requested": "warn",
+    "parent_asked": "warn",
+    "limit_reached": "warn",
+    "loop_detected": "warn",
+    "run_paused": "warn",
+    "run_failed": "err",
+    "run_finished": "ok",
+}
+
+
+def span_title(span: Span) -> str:
+    """A stretch in a few words: the tool's name, the model request, or what was waited for."""
+    if span.kind == "tool":
+        return span.label
+    if span.kind == "model":
+        return _("Model request")
+    words = _WAITS if span.kind == "wait" else _PAUSES
+    return _(words.get(span.label, _PAUSES["user"] if span.kind == "paused" else _WAITS["user"]))
+
+
+def mark_title(mark: Mark, agent: str = "") -> str:
+    """An event in a few words; ``agent`` is the name of the run it belongs to."""
+    text = _MARKS.get(mark.kind)
+    if text is None:
+        return mark.kind.replace("_", " ")
+    return _(text, name=mark.label or agent).removesuffix(": ")
+
+
+def mark_role(mark: Mark) -> Role | None:
+    """The colour of an event that deserves a tick of its own among many, None for the others."""
+    return _NOTABLE.get(mark.kind)
