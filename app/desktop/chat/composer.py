@@ -119,10 +119,11 @@ class Composer(Translated, QFrame):
     stopped = Signal()
     draft_changed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, pictures: bool = True) -> None:
         super().__init__(parent)
         mark(self, "composer")
-        self.setAcceptDrops(True)
+        self.setAcceptDrops(pictures)
+        self._pictures = pictures
         self._running = False
         self._agent = ""
         self._enabled = True
@@ -130,6 +131,7 @@ class Composer(Translated, QFrame):
         self.field = MessageField(self)
         self.attach = IconButton("paperclip", parent=self)
         self.attach.setObjectName("attach-button")
+        self.attach.setVisible(pictures)
         self._hint = ElidedLabel("", self)
         mark(self._hint, "small")
         self.strategy_button = QPushButton(self)
@@ -189,7 +191,7 @@ class Composer(Translated, QFrame):
         self.field.setFocus()
 
     def add_pictures(self, images: Sequence[QImage]) -> None:
-        for image in images:
+        for image in images if self._pictures else ():
             self.attachments.add(image)
         self.field.setFocus()
 
@@ -279,7 +281,7 @@ class Composer(Translated, QFrame):
         elif self._running:
             self._hint.setText(names[self.strategy][1])
         else:
-            self._hint.setText(_("Drop files here"))
+            self._hint.setText(_("Drop files here") if self._pictures else "")
         hint = _("Shift+Enter for a new line")
         words = _("Write to {agent}…", agent=self._agent) if self._agent else _("Write a message…")
         self.field.setPlaceholderText(f"{words}  ({hint})")

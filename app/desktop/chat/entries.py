@@ -114,10 +114,28 @@ def asked_from(question: UserQuestion) -> Asked:
     return Asked(question.id, question.spec.question, question.status.value, ", ".join(words))
 
 
+def _calls(stored: TranscriptEntry) -> list[Call]:
+    """The calls of a message in order; one that waits for a yes, or was refused, is known by its request."""
+    rows = {call.call_id: call_from(call) for call in stored.calls}
+    found: list[Call] = []
+    for call_id in stored.message.call_ids:
+        asked = next(iter(stored.approvals.get(call_id, ())[-1:]), None)
+        call = rows.get(call_id)
+        if call is None and asked is not None and asked.status.value != "approved":
+            status = "asked" if asked.status.value == "pending" else asked.status.value
+            call = Call(call_id, asked.tool, dict(asked.arguments), status, server=asked.server)
+        elif call is not None and asked is not None and asked.status.value == "rejected":
+            call.status = "rejected"
+        if call is not None:
+            found.append(call)
+    known = {call.call_id for call in found}
+    return [*found, *(call for call_id, call in rows.items() if call_id not in known)]
+
+
 def entry_from(stored: TranscriptEntry) -> Entry:
     """The item of one stored message with its calls and question."""
     message = stored.message
-    kind: EntryKind = message.role.value
+    kind: EntryKind = "assistant" if message.kind == "to_parent" else message.role.value
     return Entry(
         id=message.id,
         kind=kind,
@@ -127,7 +145,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         content=message.content,
         reasoning=message.reasoning,
         reasoning_ms=message.reasoning_ms,
-        calls=[call_from(call) for call in stored.calls],
+        calls=_calls(stored),
         asked=[asked_from(stored.question)] if stored.question is not None else [],
         details=dict(message.details),
         images=list(message.details.get("images", [])) if message.role.value == "user" else [],

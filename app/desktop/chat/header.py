@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
+from app.desktop.chat.meter import UsageMeter
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import ElidedLabel, IconButton, Translated, label
-from app.desktop.widgets.format import cost, number, percent, tokens
+from app.desktop.widgets import ElidedLabel, IconButton, Translated
 from app.i18n import _
 
 if TYPE_CHECKING:
@@ -37,15 +37,13 @@ class ChatHeader(Translated, QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._usage: dict[str, Any] = {}
-        self._custom: tuple[str, str] | None = None
         self.title = ElidedLabel("", self)
         mark(self.title, "title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.agents = _picker("agent-select", "chip", self)
         self.models = _picker("model-select", "chip-plain", self)
-        self.usage = label("", "small", self)
-        self.usage.setObjectName("status-usage")
+        self.meter = UsageMeter(self)
+        self.usage = self.meter.text
         self.left = IconButton("panel-left", parent=self)
         self.left.setObjectName("toggle-sidebar")
         self.right = IconButton("panel-right", parent=self)
@@ -58,7 +56,7 @@ class ChatHeader(Translated, QWidget):
         row.addWidget(self.agents)
         row.addWidget(self.models)
         row.addStretch(1)
-        row.addWidget(self.usage)
+        row.addWidget(self.meter)
         row.addWidget(self.right)
         self.agents.activated.connect(lambda index: self.agent_chosen.emit(str(self.agents.itemData(index))))
         self.models.activated.connect(self._on_model)
@@ -94,50 +92,12 @@ class ChatHeader(Translated, QWidget):
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """Tokens of the whole workflow, share of the model's window in use, and cost."""
-        self._usage = {}
-        if usage is not None and (usage.tokens_input or usage.tokens_output):
-            self._usage = {"in": usage.tokens_input, "out": usage.tokens_output, "cost": usage.cost, "estimated": usage.estimated}
-        self._usage |= {"context": context_tokens, "window": context_window}
-        self._show_usage()
-
-    def take_usage(self, data: dict[str, Any]) -> None:
-        """A ``usage`` stream event."""
-        total = data.get("workflow") or data
-        self._usage = {
-            "in": int(total.get("tokens_input", 0)),
-            "out": int(total.get("tokens_output", 0)),
-            "cost": float(total.get("cost", 0)),
-            "context": int(data.get("context_tokens", 0)),
-            "window": int(data.get("context_window", 0)),
-        }
-        self._show_usage()
-
-    def _show_usage(self) -> None:
-        data = self._usage
-        spent = data.get("in", 0) + data.get("out", 0)
-        if not spent:
-            self.usage.setText("")
-            self.usage.setToolTip("")
-            return
-        parts = [_("{count} tokens", count=tokens(spent))]
-        if data.get("window"):
-            parts.append(percent(min(1.0, data["context"] / data["window"])))
-        if data.get("cost"):
-            parts.append(cost(data["cost"]))
-        self.usage.setText(" · ".join(parts if self.width() >= theme().px(_WIDE) else parts[:1]))
-        lines = [
-            _("Sent: {count} tokens", count=number(data["in"])),
-            _("Received: {count} tokens", count=number(data["out"])),
-        ]
-        if data.get("window"):
-            lines.append(_("Context: {used} of {window} tokens", used=number(data["context"]), window=number(data["window"])))
-        lines.append(_("Cost: {cost}", cost=cost(data.get("cost", 0.0))))
-        self.usage.setToolTip("\n".join(lines))
-        self.usage.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
+        self.meter.show_usage(usage, context_tokens, context_window)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._show_usage()
+        self.meter.brief = self.width() < theme().px(_WIDE)
+        self.meter.retranslate()
 
     def _on_model(self, index: int) -> None:
         provider, model = self.models.itemData(index)
@@ -150,7 +110,6 @@ class ChatHeader(Translated, QWidget):
         self.models.setToolTip(_("Model"))
         self.left.describe(_("Show or hide the list of workflows"))
         self.right.describe(_("Show or hide the panes"))
-        self._show_usage()
 
 
 class _Picker(QComboBox):

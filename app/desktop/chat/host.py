@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
 from app.desktop.chat.image_gate import ImageGate
+from app.desktop.team.model import TeamModel
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.desktop.bridge import Bridge
+    from app.desktop.chat.entries import Entry
+    from app.desktop.chat.view import EntryWidget
+    from app.desktop.questions.approval_desk import ApprovalDesk
 
 
 class TranscriptHost(QObject):
-    """One for each chat panel; items emit its signals, the panel carries them out.
+    """One for each transcript; items emit its signals, the panel carries them out.
+
+    Attributes:
+        team: the agents that calls started, for the cards that show them as lanes.
+        desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
+        versions: messages can be edited and answered again; not those of a sub-agent.
 
     Signals:
         question_requested: open the dialog of this question.
@@ -21,6 +36,8 @@ class TranscriptHost(QObject):
         branch_requested: show the version with this run id.
         resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
         stop_requested: cancel this run.
+        pause_requested: pause this run.
+        agent_requested: show the transcript of this sub-agent's run.
     """
 
     question_requested = Signal(str)
@@ -30,11 +47,23 @@ class TranscriptHost(QObject):
     branch_requested = Signal(str)
     resume_requested = Signal(str, object)
     stop_requested = Signal(str)
+    pause_requested = Signal(str)
+    agent_requested = Signal(str)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:
         super().__init__(parent)
         self.images = ImageGate()
         self.state = HostState()
+        self.team = team or TeamModel(parent=self)
+        self.desk: ApprovalDesk | None = None
+        self.bridge: Bridge | None = None
+        self.versions = True
+
+    def make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
+        """The widget of one item; what draws it is imported when the first one is drawn."""
+        from app.desktop.chat.messages import make_widget
+
+        return make_widget(entry, self, parent)
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
@@ -46,3 +75,4 @@ class HostState:
 
     open_calls: set[str] = field(default_factory=set)
     open_reasoning: set[str] = field(default_factory=set)
+    open_reports: set[str] = field(default_factory=set)

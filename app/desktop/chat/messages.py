@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
 
 from app.desktop.chat.actions_row import ActionsRow, BranchSwitch
 from app.desktop.chat.blocks import ProseBlock
+from app.desktop.chat.bubble_editor import BubbleEditor
 from app.desktop.chat.cards import QuestionCard, ReasoningFold
-from app.desktop.chat.entries import Entry
+from app.desktop.chat.concerns import Concerns
+from app.desktop.chat.entries import Call, Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.memo import Memo
 from app.desktop.chat.notice import NoticeCard
 from app.desktop.chat.reply_body import ReplyBody
+from app.desktop.chat.team_card import TeamCard, starts_agents
 from app.desktop.chat.tool_card import ToolCard
 from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import mark, theme
@@ -26,6 +30,8 @@ _THUMBNAIL = 120
 
 def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
     """The widget of an entry, by its kind."""
+    if entry.topic in {"prompt", "from_parent", "agent_report"}:
+        return Memo(entry, host, parent)
     if entry.kind == "user":
         return UserBubble(entry, host, parent)
     if entry.kind == "notice":
@@ -93,7 +99,7 @@ class UserBubble(_Message):
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._edit_button = self._actions.add("pencil", lambda: _("Edit and send again"), self.edit, "edit-message")
         self._switch = BranchSwitch(host.branch_requested.emit, self)
-        self._editor: _Editor | None = None
+        self._editor: BubbleEditor | None = None
         theme().changed.connect(self._redraw)
         self.refresh()
 
@@ -101,7 +107,7 @@ class UserBubble(_Message):
         self._text.show_plain(self.entry.content)
         self._text.setVisible(bool(self.entry.content))
         self._waiting.setVisible(self.entry.pending)
-        self._edit_button.setVisible(bool(self.entry.run_id))
+        self._edit_button.setVisible(bool(self.entry.run_id) and self.host.versions)
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
         self.retranslate()
@@ -117,14 +123,14 @@ class UserBubble(_Message):
         return self._text.highlight(needle)
 
     def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id:
+        if self.entry.run_id and self.host.versions:
             menu.addAction(theme().icon("pencil"), _("Edit and send again"), self.edit)
 
     def edit(self) -> None:
         """Replace the bubble by a field with its text."""
         if self._editor is not None:
             return
-        self._editor = _Editor(self.entry.content, self)
+        self._editor = BubbleEditor(self.entry.content, self)
         self._editor.cancelled.clicked.connect(lambda *_: self._end_edit())
         self._editor.sent.clicked.connect(lambda *_: self._resend())
         self._editor.show()
@@ -194,38 +200,6 @@ class UserBubble(_Message):
         self._switch.retranslate()
 
 
-class _Editor(QFrame):
-    """The field that stands in a bubble's place while it is edited."""
-
-    def __init__(self, text: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        mark(self, "composer")
-        self.field = QPlainTextEdit(text, self)
-        self.field.setObjectName("edit-field")
-        mark(self.field, "plain")
-        self.field.setAccessibleName(_("Edit the message"))
-        self.cancelled = QPushButton(_("Cancel"), self)
-        self.sent = QPushButton(_("Send"), self)
-        self.sent.setObjectName("edit-send")
-        mark(self.sent, "primary")
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.cancelled)
-        row.addWidget(self.sent)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(14, 12, 12, 12)
-        box.addWidget(self.field, 1)
-        box.addLayout(row)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.click()
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.sent.click()
-        else:
-            super().keyPressEvent(event)
-
-
 class AssistantMessage(_Message):
     """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
 
@@ -236,7 +210,10 @@ class AssistantMessage(_Message):
         self.body = ReplyBody(host.images, self)
         self.body.height_changed.connect(self.height_changed)
         self._cards: dict[str, ToolCard] = {}
+        self._concerns: dict[str, Concerns] = {}
         self._questions: dict[str, QuestionCard] = {}
+        if host.desk is not None:
+            host.desk.changed.connect(self._show_concerns)
         self._cut = Pill("", "warn", self)
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
@@ -260,12 +237,13 @@ class AssistantMessage(_Message):
         for call in entry.calls:
             card = self._cards.get(call.call_id)
             if card is None:
-                card = self._cards[call.call_id] = ToolCard(call, entry, self.host, self)
+                card = self._cards[call.call_id] = self._card(call)
                 card.height_changed.connect(self.height_changed)
                 card.show()
             else:
                 card.call = call
                 card.refresh()
+        self._show_concerns()
         for asked in entry.asked:
             question = self._questions.get(asked.question_id)
             if question is None:
@@ -276,6 +254,27 @@ class AssistantMessage(_Message):
         self._cut.setVisible(entry.topic == "interrupted")
         self._actions.setVisible(self._has_actions())
         self.retranslate()
+
+    def _card(self, call: Call) -> ToolCard:
+        made = TeamCard if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id) else ToolCard
+        return made(call, self.entry, self.host, self)
+
+    def _show_concerns(self) -> None:
+        """Approvals stand under the card of the call that waits for them."""
+        desk, team = self.host.desk, self.host.team
+        if desk is None or not self.entry.calls or not team.workflow_id:
+            return
+        waiting = [each for each in desk.pending(team.workflow_id) if each.run_id == self.entry.run_id]
+        for call in self.entry.calls:
+            asked = [each for each in waiting if each.call_id == call.call_id]
+            concerns = self._concerns.get(call.call_id)
+            if concerns is None:
+                if not asked:
+                    continue
+                concerns = self._concerns[call.call_id] = Concerns(self.host, self)
+                concerns.height_changed.connect(self.height_changed)
+                concerns.show()
+            concerns.show_all(asked)
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
@@ -289,7 +288,7 @@ class AssistantMessage(_Message):
 
     def _has_actions(self) -> bool:
         entry = self.entry
-        return bool(entry.content) and not entry.live and not entry.calls and bool(entry.run_id)
+        return bool(entry.content) and not entry.live and not entry.calls and bool(entry.run_id) and self.host.versions
 
     def _regenerate(self) -> None:
         self.host.regenerate_requested.emit(self.entry.run_id)
@@ -305,7 +304,7 @@ class AssistantMessage(_Message):
         return self.body.highlight(needle)
 
     def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id:
+        if self.entry.run_id and self.host.versions:
             menu.addAction(theme().icon("refresh-cw"), _("Answer again"), self._regenerate)
 
     def fit(self, width: int) -> int:
@@ -321,11 +320,10 @@ class AssistantMessage(_Message):
             y += height + gap
         else:
             self.body.setGeometry(0, y, width, 0)
-        cards: list[ToolCard | QuestionCard] = [*self._cards.values(), *self._questions.values()]
-        for widget in cards:
+        for widget in self._stack():
             height = widget.fit(width)
             widget.setGeometry(0, y, width, height)
-            y += height + theme().px(12)
+            y += height + (theme().px(12) if height else 0)
         if not self._cut.isHidden():
             hint = self._cut.sizeHint()
             self._cut.setGeometry(0, y - 6, hint.width(), hint.height())
@@ -335,6 +333,15 @@ class AssistantMessage(_Message):
             self._actions.setGeometry(-5, y - gap + 4, width + 5, row)
             y += row - gap + 8
         return y + 4
+
+    def _stack(self) -> list[ToolCard | Concerns | QuestionCard]:
+        """The cards below the text, from top to bottom."""
+        cards: list[ToolCard | Concerns | QuestionCard] = []
+        for call_id, card in self._cards.items():
+            cards.append(card)
+            if call_id in self._concerns:
+                cards.append(self._concerns[call_id])
+        return [*cards, *self._questions.values()]
 
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from app.desktop.chat.entries import Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.limit_card import TITLES, LimitButtons, limit_value
 from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import mark, theme
 from app.desktop.theme.manager import Role
 from app.desktop.widgets import Card, FlowLayout, Translated, label
-from app.desktop.widgets.format import cost, duration, number, tokens
-from app.i18n import _, ngettext
+from app.desktop.widgets.format import tokens
+from app.i18n import N_, _, ngettext
 
 
 class NoticeCard(Translated, EntryWidget):
@@ -32,6 +33,7 @@ class NoticeCard(Translated, EntryWidget):
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = QWidget(self._card)
         self._flow = FlowLayout(self._buttons)
+        self._limit: LimitButtons | None = None
         words = QVBoxLayout()
         words.setSpacing(4)
         words.addWidget(self._title)
@@ -55,7 +57,9 @@ class NoticeCard(Translated, EntryWidget):
         while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        offered = self._offers() if self.entry.actionable else []
+        limited = self.entry.topic == "limit_reached"
+        self._show_limit(limited and self.entry.actionable)
+        offered = self._offers() if self.entry.actionable and not limited else []
         for words, variant, name, action in offered:
             button = QPushButton(words, self._buttons)
             button.setObjectName(name)
@@ -65,6 +69,19 @@ class NoticeCard(Translated, EntryWidget):
             self._flow.addWidget(button)
         self._buttons.setVisible(bool(offered))
         self.height_changed.emit()
+
+    def _show_limit(self, on: bool) -> None:
+        """For a cap that was reached: how much more is allowed is for the person to say."""
+        if on and self._limit is None:
+            self._limit = LimitButtons(self._host, self._card)
+            self._card.body.addWidget(self._limit)
+        elif not on and self._limit is not None:
+            self._limit.hide()
+            self._limit.deleteLater()
+            self._limit = None
+        if self._limit is not None:
+            details = self.entry.details
+            self._limit.show_limit(self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0))
 
     def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
         run_id = self.entry.run_id
@@ -77,15 +94,6 @@ class NoticeCard(Translated, EntryWidget):
 
         if self.entry.topic == "error":
             return [(_("Retry"), "primary", "notice-retry", resume())]
-        if self.entry.topic == "limit_reached":
-            kind = str(self.entry.details.get("limit", ""))
-            more = float(self.entry.details.get("cap") or 1)
-            raise_words = _("Raise the limit by {amount}", amount=limit_value(kind, more))
-            return [
-                (raise_words, "primary", "notice-raise", resume(raise_limits={kind: more})),
-                (_("Finish now"), "", "notice-finish", resume(finish=True)),
-                (_("Stop"), "", "notice-stop", stop),
-            ]
         return [
             (_("Continue"), "primary", "notice-continue", resume()),
             (_("Finish now"), "", "notice-finish", resume(finish=True)),
@@ -103,17 +111,6 @@ class NoticeCard(Translated, EntryWidget):
         self.refresh()
 
 
-def limit_value(kind: str, value: float) -> str:
-    """A cap in its own unit."""
-    if kind == "cost":
-        return cost(value)
-    if kind == "time":
-        return duration(value * 1000)
-    if kind == "tokens":
-        return tokens(int(value))
-    return number(value)
-
-
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
@@ -122,19 +119,12 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "limit_reached":
         kind = str(details.get("limit", ""))
         value, cap = (limit_value(kind, float(details.get(key) or 0)) for key in ("value", "cap"))
-        names = {
-            "iterations": _("Limit of steps reached"),
-            "tool_calls": _("Limit of tool calls reached"),
-            "tokens": _("Limit of tokens reached"),
-            "cost": _("Limit of cost reached"),
-            "time": _("Limit of time reached"),
-        }
         text = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap) if entry.actionable else ""
         return (
             "octagon-x",
             "warn",
             "card-warn",
-            names.get(kind, _("Limit reached")),
+            _(TITLES.get(kind, N_("Limit reached"))),
             text or _("{value} of {cap} used.", value=value, cap=cap),
         )
     if entry.topic == "loop_detected":

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.desktop.chat.entries import Entry
-from app.desktop.chat.transcript import Transcript
+from app.desktop.chat.transcript import FINAL, Transcript
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
+    from app.desktop.team.model import TeamModel
     from app.domain.stream import StreamEvent
     from app.domain.workflow import Workflow
+    from app.engine.services.transcript import TranscriptEntry
 
 PAGE = 100
-_AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children"})
+_AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children", "awaiting_parent"})
 """States in which a run can be stopped and talks to its user; a paused one waits for a decision."""
 
 
@@ -31,16 +33,20 @@ class TranscriptPages(QObject):
         opened: another workflow's newest page is there (Workflow).
         changed: a list of ``Change`` of the transcript in view.
         prepended: a list of older entries.
+        agent_changed: run id of a sub-agent of any workflow, and a list of ``Change`` of its own transcript.
     """
 
     opened = Signal(object)
     changed = Signal(object)
     prepended = Signal(object)
+    agent_changed = Signal(str, object)
 
-    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Bridge, team: TeamModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._bridge = bridge
+        self._bridge, self._team = bridge, team
         self._live: dict[str, Transcript] = {}
+        self._agents: dict[str, Transcript] = {}
+        self.agent = ""
         self.current: Transcript | None = None
         self.workflow: Workflow | None = None
         self.complete = False
@@ -60,6 +66,7 @@ class TranscriptPages(QObject):
     def clear(self) -> None:
         """Show no workflow."""
         self._wanted, self.current, self.workflow = "", None, None
+        self._team.set_workflow("")
 
     async def open(self, workflow_id: str) -> None:
         """Load the newest page of a workflow and show it; a later call wins over an earlier one."""
@@ -70,6 +77,8 @@ class TranscriptPages(QObject):
         if self._wanted != workflow_id:
             return
         transcript.load(stored)
+        self._team.set_workflow(workflow_id, run.id if run is not None else "")
+        self._take_agents(stored)
         if run is not None:
             transcript.live_run = run.id if run.status.value in _AT_WORK else ""
             transcript.status = run.status.value
@@ -98,9 +107,35 @@ class TranscriptPages(QObject):
         if transcript is not self.current:
             return []
         self.complete = len(stored) < PAGE
+        self._take_agents(stored)
         entries = transcript.prepend(stored)
         self.prepended.emit(entries)
         return entries
+
+    def _take_agents(self, stored: Iterable[TranscriptEntry]) -> None:
+        """The agents that the calls of these messages started."""
+        for item in stored:
+            for agents in item.children.values():
+                for node in agents:
+                    self._team.take(node)
+
+    async def open_agent(self, run_id: str) -> Transcript | None:
+        """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
+        self.agent = run_id
+        transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
+        stored = await self._bridge.call(lambda a: a.teams.transcript(run_id))
+        if self.agent != run_id:
+            return None
+        self._take_agents(stored or ())
+        transcript.load(stored or ())
+        return transcript
+
+    def close_agent(self) -> None:
+        """No sub-agent's transcript is in view; one that is over is forgotten."""
+        transcript = self._agents.get(self.agent)
+        if transcript is not None and not transcript.live_run:
+            del self._agents[self.agent]
+        self.agent = ""
 
     async def everything(self, progress: Callable[[int], object] | None = None) -> None:
         """Load all older pages, for a search through the whole workflow."""
@@ -112,6 +147,9 @@ class TranscriptPages(QObject):
 
     def on_stream(self, event: StreamEvent) -> None:
         """Keep every working workflow's transcript current; tell about the one in view."""
+        self._on_agents(event)
+        if event.depth:
+            return
         if event.workflow_id == self._wanted and self.current is not None:
             changes = self.current.apply(event)
             if changes:
@@ -123,6 +161,19 @@ class TranscriptPages(QObject):
         transcript.apply(event)
         if not transcript.live_run and event.workflow_id != self._wanted:
             self._live.pop(event.workflow_id, None)
+
+    def _on_agents(self, event: StreamEvent) -> None:
+        """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
+        talked = str(event.data.get("sub_agent_id", "")) if event.chunk_type.value in {"sub_agent_question", "sub_agent_answer"} else ""
+        for run_id in filter(None, (event.run_id if event.depth else "", talked)):
+            transcript = self._agents.get(run_id)
+            if transcript is None:
+                transcript = self._agents[run_id] = Transcript(event.workflow_id, run_id)
+            changes = transcript.apply(event)
+            if changes:
+                self.agent_changed.emit(run_id, changes)
+            if transcript.status in FINAL and run_id not in {self.agent, talked}:
+                del self._agents[run_id]
 
     async def _read_answer(self, question_id: str) -> None:
         question = await self._bridge.call(lambda a: a.questions.get(question_id))

@@ -7,28 +7,31 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from app.desktop.chat.choices import Choices
 from app.desktop.chat.composer import Composer
 from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.find_bar import FindBar
 from app.desktop.chat.header import ChatHeader
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.image_gate import ImageGate
+from app.desktop.chat.meter import BudgetWatch
 from app.desktop.chat.pages import TranscriptPages
-from app.desktop.chat.view import ChatView, EntryWidget
+from app.desktop.chat.sending import encoded, picture_folders, send_message
+from app.desktop.chat.steering import Steering
+from app.desktop.chat.view import ChatView
+from app.desktop.team.model import TeamModel
 from app.desktop.theme import mark, theme
 from app.desktop.theme.tokens import CHAT_COLUMN
 from app.desktop.widgets import EmptyState, Translated
 from app.i18n import _
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from app.desktop.bridge import Bridge
-    from app.domain.agent import Agent, AgentConfig
-    from app.domain.provider import ModelInfo
+    from app.desktop.chat.agent_page import AgentPage
     from app.domain.stream import StreamEvent
     from app.domain.workflow import Workflow
 
+_BOTTOM = (24, 4, 24, 16)
 DRAFT_MS = 600
 """Milliseconds after the last key before a draft is kept."""
 
@@ -55,18 +58,18 @@ class ChatPanel(Translated, QWidget):
         self.bridge = bridge
         mark(self, "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.host = TranscriptHost(self)
-        self.pages = TranscriptPages(bridge, self)
+        self.team = TeamModel(bridge, self)
+        self.host = TranscriptHost(self, self.team)
+        self.pages = TranscriptPages(bridge, self.team, self)
+        self.steering = Steering(bridge, self)
         self.header = ChatHeader(self)
+        self.budget = BudgetWatch(self.team, self.header.meter)
+        self.choices = Choices(bridge, self.header, self)
+        self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
-        self.view = ChatView(self._make_widget, self)
+        self.view = ChatView(self.host.make_widget, self)
         self.empty = EmptyState("sparkles", parent=self)
         self.composer = Composer(self)
-        self.agents: list[Agent] = []
-        self.models: list[ModelInfo] = []
-        self._agent_id = ""
-        self._default_agent_id = ""
-        self._model: tuple[str, str] | None = None
         self._running = False
         self._sent = 0
         self.stepping = False
@@ -83,11 +86,6 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(True)
         self.composer.set_enabled(False)
 
-    def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
-        from app.desktop.chat.messages import make_widget
-
-        return make_widget(entry, self.host, parent)
-
     def _lay_out(self) -> None:
         middle = QWidget(self)
         self._stack = QStackedLayout(middle)
@@ -99,13 +97,13 @@ class ChatPanel(Translated, QWidget):
         box.addWidget(self.empty)
         box.addStretch(1)
         self._stack.addWidget(holder)
-        bottom = QHBoxLayout()
-        bottom.setContentsMargins(24, 4, 24, 16)
+        bottom = self._bottom = QHBoxLayout()
+        bottom.setContentsMargins(*_BOTTOM)
         bottom.addStretch(1)
-        self._above_composer = QVBoxLayout()
-        self._above_composer.setSpacing(4)
         below = QVBoxLayout()
         below.setSpacing(4)
+        self._above_composer = QVBoxLayout()
+        self._above_composer.setSpacing(4)
         below.addLayout(self._above_composer)
         below.addWidget(self.composer)
         bottom.addLayout(below, 100)
@@ -126,9 +124,8 @@ class ChatPanel(Translated, QWidget):
         self.view.older_wanted.connect(self._on_older)
         self.composer.sent.connect(self._on_sent)
         self.composer.stopped.connect(self.stop)
+        self.choices.shown.connect(self._on_choice)
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
-        self.header.agent_chosen.connect(self._on_agent)
-        self.header.model_chosen.connect(self._on_model)
         self.find_bar.needle_changed.connect(self._on_needle)
         self.find_bar.revealed.connect(self.view.reveal)
         self.find_bar.closed.connect(self.view.setFocus)
@@ -137,8 +134,8 @@ class ChatPanel(Translated, QWidget):
         self.host.regenerate_requested.connect(self._on_regenerate)
         self.host.resend_requested.connect(self._on_resend)
         self.host.branch_requested.connect(self._on_branch)
-        self.host.resume_requested.connect(self._on_resume)
-        self.host.stop_requested.connect(lambda run_id: self.bridge.do(lambda a: a.runs.cancel(run_id)))
+        self.host.agent_requested.connect(self.open_agent)
+        self.steering.attach(self.host)
         self.bridge.stream_event.connect(self._on_stream)
         self.bridge.changed.connect(self._on_changed)
         theme().changed.connect(self._resize_column)
@@ -154,71 +151,55 @@ class ChatPanel(Translated, QWidget):
             return
         self.keep_draft()
         self.find_bar.leave()
+        self.leave_agent()
         self.bridge.start(self.pages.open(workflow_id))
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""
         self.keep_draft()
+        self.leave_agent()
         self.pages.clear()
         self._draft_of = ""
-        self._agent_id, self._model = "", None
+        self.choices.set_workflow("")
         self.view.set_entries([])
         self.composer.set_draft("")
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
-        self._show_pickers()
         self._set_running(False)
         self._show_empty(True)
         self.composer.field.setFocus()
 
     async def load_choices(self) -> None:
         """Read agents and models for the pickers."""
-        self.agents = await self.bridge.call(lambda a: a.agents.list())
-        self._default_agent_id = (await self.bridge.call(lambda a: a.agents.default())).id if self.agents else ""
-        self.models = await self.bridge.call(lambda a: a.models.list())
-        self._show_pickers()
+        await self.choices.load()
 
     def _on_opened(self, workflow: Workflow) -> None:
         transcript = self.pages.current
         if transcript is None:
             return
-        self.host.images = ImageGate(_picture_folders(workflow, self.bridge.data_dir))
-        self._agent_id = workflow.agent_id
-        self._model = self._model_of(transcript.entries)
+        self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
+        self._open_desk()
         self._draft_of = workflow.id
         self.composer.set_draft(workflow.draft)
         self.header.set_title(workflow.name)
-        self._show_pickers()
-        self.header.show_usage(workflow.usage, workflow.context_tokens, self._window_of())
+        self.choices.set_workflow(workflow.id, workflow.agent_id, transcript.entries)
+        self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
         self._show_empty(not transcript.entries)
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
         self.workflow_shown.emit(workflow.id)
 
-    # -- agent and model ------------------------------------------------------------------------------------------------------
-    @property
-    def agent(self) -> Agent | None:
-        """The agent that answers in the workflow in view."""
-        for wanted in (self._agent_id, self._default_agent_id):
-            for agent in self.agents:
-                if agent.id == wanted:
-                    return agent
-        return self.agents[0] if self.agents else None
+    def _open_desk(self) -> None:
+        """Waiting approvals are known to one desk for the whole window; made after the first paint."""
+        if self.host.desk is None:
+            from app.desktop.questions.approval_desk import approval_desk
 
-    def _model_of(self, entries: list[Entry]) -> tuple[str, str] | None:
-        """The model of the newest answer, when it is not the agent's own: it stays chosen."""
-        agent = self.agent
-        newest = next((entry for entry in reversed(entries) if entry.provider and entry.model), None)
-        if newest is None or agent is None or (newest.provider, newest.model) == (agent.config.provider, agent.config.model):
-            return None
-        known = any((info.provider, info.name) == (newest.provider, newest.model) for info in self.models)
-        return (newest.provider, newest.model) if known else None
+            self.host.bridge = self.bridge
+            self.host.desk = approval_desk(self.bridge)
+            self.host.desk.start()
 
-    def _show_pickers(self) -> None:
-        agent = self.agent
-        self.header.set_agents(self.agents, agent.id if agent else "")
-        provider, model = self._model or ((agent.config.provider, agent.config.model) if agent else ("", ""))
-        self.header.set_models(self.models, provider, model)
+    def _on_choice(self, provider: str, model: str) -> None:
+        agent = self.choices.agent
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self._show_starter(provider, model)
@@ -235,39 +216,43 @@ class ChatPanel(Translated, QWidget):
             self._above_composer.addWidget(self._starter, 0, Qt.AlignmentFlag.AlignLeft)
         self._starter.set_model(provider, model)
 
-    def _window_of(self) -> int:
-        agent = self.agent
-        wanted = self._model or ((agent.config.provider, agent.config.model) if agent else None)
-        info = next((each for each in self.models if (each.provider, each.name) == wanted), None)
-        return (info.context_window or 0) if info is not None else 0
+    # -- sub-agents -----------------------------------------------------------------------------------------------------------
+    def open_agent(self, run_id: str) -> None:
+        """Show a sub-agent's own transcript in place of the conversation; the turn's own run leads back to that."""
+        if run_id in {"", self.team.root} or not self.workflow_id:
+            self.leave_agent()
+            return
+        if self.agent_page is None:
+            from app.desktop.chat.agent_page import AgentPage
 
-    def _config(self) -> AgentConfig | None:
-        """The agent with the model chosen beside it; None when the stored agent is right as it is."""
-        agent = self.agent
-        if agent is None or self._model is None:
-            return None
-        return agent.config.model_copy(update={"provider": self._model[0], "model": self._model[1]})
+            self.agent_page = AgentPage(self.bridge, self.team, self.pages, self.steering, self)
+            self.agent_page.left.connect(self.leave_agent)
+            self.agent_page.host.question_requested.connect(self.question_requested)
+            self._stack.addWidget(self.agent_page)
+        self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
+        self.agent_page.host.bridge = self.bridge
+        self.agent_page.open(run_id)
+        self._stack.setCurrentWidget(self.agent_page)
+        self.composer.hide()
+        self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
 
-    def _on_agent(self, agent_id: str) -> None:
-        self._agent_id, self._model = agent_id, None
-        self._show_pickers()
-        workflow_id = self.workflow_id
-        if workflow_id:
-            self.bridge.do(lambda a: a.workflows.set_agent(workflow_id, agent_id))
-
-    def _on_model(self, provider: str, model: str) -> None:
-        agent = self.agent
-        self._show_starter(provider, model)
-        own = agent is not None and (agent.config.provider, agent.config.model) == (provider, model)
-        self._model = None if own else (provider, model)
+    def leave_agent(self) -> None:
+        """Back to the conversation, where the reader left it."""
+        if self.agent_page is None or not self.agent_page.run_id:
+            return
+        self.agent_page.leave()
+        self.composer.show()
+        self._bottom.setContentsMargins(*_BOTTOM)
+        self._show_empty(not self.view.entries)
+        self.composer.field.setFocus()
 
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         self.bridge.start(self._send(text, images, strategy))
 
     async def _send(self, text: str, images: Any, strategy: str) -> None:
-        encoded = await _encoded(images)
-        agent, config = self.agent, self._config()
+        pictures = await encoded(images)
+        agent, config = self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
         workflow_id = self.workflow_id
         if not workflow_id:
@@ -278,12 +263,12 @@ class ChatPanel(Translated, QWidget):
         own: Entry | None = None
         if self.pages.current is not None and self.workflow_id == workflow_id:
             self._sent += 1
-            change = self.pages.current.add_own(f"own-{self._sent}", text, encoded)
+            change = self.pages.current.add_own(f"own-{self._sent}", text, pictures)
             own = change[1]
             self._on_changes([change])
             self.view.scroll_to_end()
         try:
-            await self.bridge.call(lambda a: _send(a, workflow_id, text, encoded, config, agent_id, strategy, self.stepping))
+            await self.bridge.call(lambda a: send_message(a, workflow_id, text, pictures, config, agent_id, strategy, self.stepping))
         except Exception:
             self._take_back(own, text)
             raise
@@ -303,7 +288,7 @@ class ChatPanel(Translated, QWidget):
         """Cancel the run of the workflow in view."""
         workflow_id = self.workflow_id
         if workflow_id:
-            self.bridge.do(lambda a: _cancel(a, workflow_id))
+            self.steering.stop_workflow(workflow_id)
 
     def keep_draft(self) -> None:
         """Store what is typed; called a moment after the last key and before another workflow is shown."""
@@ -318,7 +303,7 @@ class ChatPanel(Translated, QWidget):
         self.bridge.start(self._rerun(lambda a: a.runs.regenerate(workflow_id, run_id)))
 
     def _on_resend(self, run_id: str, text: str) -> None:
-        workflow_id, agent, config = self.workflow_id, self.agent, self._config()
+        workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
         self.bridge.start(self._rerun(lambda a: a.runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id)))
 
@@ -334,9 +319,6 @@ class ChatPanel(Translated, QWidget):
         await self.bridge.call(function)
         await self.pages.reload()
 
-    def _on_resume(self, run_id: str, changes: Any) -> None:
-        self.bridge.do(lambda a: a.runs.resume(run_id, **changes))
-
     # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
         for kind, entry in changes:
@@ -347,12 +329,13 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id != self.workflow_id or event.depth:
+        if event.workflow_id != self.workflow_id:
             return
+        self.team.feed(event)
         kind = event.chunk_type.value
         if kind == "usage":
-            self.header.take_usage(event.data)
-        elif kind in {"workflow_start", "workflow_complete", "run_status"}:
+            self.header.meter.take(event.data, own=not event.depth)
+        elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
             transcript = self.pages.current
             self._set_running(transcript is not None and bool(transcript.live_run) and event.data.get("status") != "paused")
 
@@ -378,6 +361,8 @@ class ChatPanel(Translated, QWidget):
             self.bridge.start(self.pages.older())
 
     def _on_needle(self, needle: str) -> None:
+        if needle:
+            self.leave_agent()
         self.view.set_needle(needle)
         if needle:
             self.bridge.start(self._find())
@@ -390,6 +375,7 @@ class ChatPanel(Translated, QWidget):
 
     def reveal_message(self, row_id: str) -> None:
         """Bring a message into view, loading older pages until it is there."""
+        self.leave_agent()
         self.bridge.start(self._reveal(row_id))
 
     async def _reveal(self, row_id: str) -> None:
@@ -403,7 +389,8 @@ class ChatPanel(Translated, QWidget):
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def _show_empty(self, empty: bool) -> None:
-        self._stack.setCurrentIndex(1 if empty else 0)
+        if self.agent_page is None or not self.agent_page.run_id:
+            self._stack.setCurrentIndex(1 if empty else 0)
 
     def _resize_column(self) -> None:
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
@@ -412,44 +399,3 @@ class ChatPanel(Translated, QWidget):
         self.empty.set_texts(_("What shall we do?"), _("Write a goal below. The agent plans, uses tools and asks when it needs you."))
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))
-
-
-async def _send(
-    atelier: Any,
-    workflow_id: str,
-    text: str,
-    images: list[dict[str, str]],
-    config: AgentConfig | None,
-    agent_id: str,
-    strategy: str,
-    stepping: bool = False,
-) -> None:
-    """On the engine's loop: send the message, then name a workflow nobody named."""
-    from app.domain.chat import ImagePart
-    from app.domain.events import Dispatch
-    from app.domain.workflow import RunMode
-
-    parts = tuple(ImagePart(**image) for image in images)
-    how = {"mode": RunMode.STEPPING} if stepping else {}
-    await atelier.runs.send(workflow_id, text, agent=config, agent_id=agent_id, images=parts, strategy=Dispatch(strategy), **how)
-    await atelier.workflows.name_after(workflow_id, text)
-
-
-async def _encoded(images: Any) -> list[dict[str, str]]:
-    """Make pictures ready to send, off the UI thread."""
-    import asyncio
-
-    from app.desktop.chat.attachments import encode
-
-    return [await asyncio.to_thread(encode, image) for image in images]
-
-
-async def _cancel(atelier: Any, workflow_id: str) -> None:
-    run_id = atelier.runs.active(workflow_id)
-    if run_id is not None:
-        await atelier.runs.cancel(run_id)
-
-
-def _picture_folders(workflow: Workflow, data_dir: Path | None) -> list[str | Path]:
-    """Where pictures of a conversation may come from: its workspace, and what was attached."""
-    return [*workflow.folders, *([data_dir / "attachments"] if data_dir is not None else [])]

@@ -29,6 +29,13 @@ ICONS = {
     "task_complete": "check",
     "task_abandon": "x",
     "output": "message-square",
+    "SpawnAgentTool": "users",
+    "DelegateTaskTool": "users",
+    "ParallelTasksTool": "users",
+    "plan_actions": "list-todo",
+    "list_tool_sections": "list",
+    "wait_parent": "message-square",
+    "answer_child": "message-square",
 }
 _SHOWN_CHARS = 20_000
 """Characters of arguments or result the card shows; the activity pane exports the rest."""
@@ -110,11 +117,15 @@ class ToolCard(Translated, QFrame):
         self._icon.setPixmap(look.pixmap(ICONS.get(call.tool, "terminal"), "muted", look.px(15), ratio))
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         self._name.setText(f"{call.server} · {call.tool}" if call.server else call.tool)
-        self._summary.setText(summary(call.arguments))
+        self._summary.setText(self.title())
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
         self._head.setAccessibleName(_("Tool {tool}: {state}", tool=call.tool, state=text))
         self._show_details()
+
+    def title(self) -> str:
+        """What the head says beside the tool's name."""
+        return summary(self.call.arguments)
 
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
@@ -130,6 +141,8 @@ class ToolCard(Translated, QFrame):
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
+            "asked": (_("waits for you"), "warn"),
+            "rejected": (_("refused"), "err"),
             "interrupted": (_("interrupted"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
@@ -177,7 +190,7 @@ class ToolCard(Translated, QFrame):
             self._box.addWidget(self._details)
             self._add_part(_("Arguments"), pretty(self.call.arguments), "json")
         shown = len(self._cards)
-        if shown == 1 and self.call.status not in {"running", "waiting"}:
+        if shown == 1 and self.call.status not in {"running", "waiting", "asked"}:
             if self.call.error:
                 self._add_part(_("Error"), self.call.error, "")
             if self.call.result is not None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from app.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
 
 if TYPE_CHECKING:
-    from app.domain.approval import ApprovalRequest
     from app.domain.question import UserQuestion
     from app.domain.stream import StreamEvent
     from app.engine.services.transcript import TranscriptEntry
+
+FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
 class Transcript:
@@ -120,7 +121,7 @@ class Transcript:
         if self.status == "processing":
             self.live_run = event.run_id
             return self._release_notices()
-        return []
+        return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
 
     def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
         changes: list[Change] = []
@@ -235,14 +236,6 @@ class Transcript:
             return []
         call = Call(call_id, str(data.get("tool", "")), arguments if isinstance(arguments, dict) else {}, "asked")
         return [self._add_call(event.run_id, event.agent_name, call)]
-
-    def add_asked(self, request: ApprovalRequest) -> list[Change]:
-        """A call read from the store that waits for a yes: no row tells of it yet."""
-        known = {entry.run_id for entry in self.entries}
-        if self._find_call(request.run_id, request.call_id) is not None or request.run_id not in known:
-            return []
-        call = Call(request.call_id, request.tool, dict(request.arguments), "asked", server=request.server)
-        return [self._add_call(request.run_id, request.agent_name, call)]
 
     def _on_validation_response(self, event: StreamEvent) -> list[Change]:
         found = self._find_call(event.run_id, str(event.data.get("call_id", "")))

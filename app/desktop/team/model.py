@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.desktop.team.state import Member, TeamState
-from app.domain.base import utc_now
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
@@ -57,7 +56,7 @@ class TeamModel(QObject):
 
     def now(self) -> datetime:
         """The moment elapsed times are counted to."""
-        return utc_now()
+        return datetime.now(UTC)
 
     def get(self, run_id: str) -> Member | None:
         return self.state.members.get(run_id)

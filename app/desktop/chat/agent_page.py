@@ -1,0 +1,232 @@
+"""A sub-agent's own transcript, as a page of the chat panel: its place in the team, prompt, work, report, a line to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app.desktop.chat.breadcrumb import Breadcrumb
+from app.desktop.chat.composer import Composer
+from app.desktop.chat.entries import Change, Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.view import ChatView
+from app.desktop.team.state import Member
+from app.desktop.team.words import figures, state_look, state_words
+from app.desktop.theme import mark, theme
+from app.desktop.theme.tokens import CHAT_COLUMN
+from app.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, label
+from app.i18n import _
+
+if TYPE_CHECKING:
+    from app.desktop.bridge import Bridge
+    from app.desktop.chat.pages import TranscriptPages
+    from app.desktop.chat.steering import Steering
+    from app.desktop.team.model import TeamModel
+
+
+class AgentPage(Translated, QWidget):
+    """``agent-page``: one at a time, for any depth.
+
+    Signals:
+        left: the reader goes back to the conversation itself.
+    """
+
+    left = Signal()
+
+    def __init__(self, bridge: Bridge, team: TeamModel, pages: TranscriptPages, steering: Steering, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("agent-page")
+        self._bridge, self._team, self._pages, self._steering = bridge, team, pages, steering
+        self.run_id = ""
+        self.host = TranscriptHost(self, team)
+        self.host.versions = False
+        steering.attach(self.host)
+        self._build()
+        self.host.agent_requested.connect(self.open)
+        self.host.quote_requested.connect(self.composer.quote)
+        self.crumbs.chosen.connect(self._on_crumb)
+        self.composer.sent.connect(self._on_sent)
+        self.composer.stopped.connect(lambda: self._steering.stop(self.run_id))
+        pages.agent_changed.connect(self._on_changes)
+        team.changed.connect(self._on_team)
+        team.ticked.connect(self._tick)
+        theme().changed.connect(self._resize_column)
+        for key in ("Alt+Left", "Esc"):
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.crumbs.go_up)
+        self.retranslate()
+
+    def _build(self) -> None:
+        self.crumbs = Breadcrumb(self)
+        self._pill = Pill("", "", self)
+        self._figures = label("", "small", self)
+        self.pause = IconButton("pause", parent=self)
+        self.pause.setObjectName("agent-page-pause")
+        self.pause.clicked.connect(lambda *_: self._toggle_pause())
+        self._title = ElidedLabel("", self)
+        mark(self._title, "muted")
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.crumbs, 1)
+        top.addWidget(self._figures)
+        top.addWidget(self._pill)
+        top.addWidget(self.pause)
+        head = QVBoxLayout()
+        head.setContentsMargins(16, 4, 16, 8)
+        head.setSpacing(2)
+        head.addLayout(top)
+        head.addWidget(self._title)
+        self.view = ChatView(self.host.make_widget, self)
+        self.view.setObjectName("agent-chat-view")
+        self.composer = Composer(self, pictures=False)
+        self.composer.field.setObjectName("agent-input")
+        self.composer.send.setObjectName("agent-send")
+        self.composer.stop.setObjectName("agent-page-stop")
+        bottom = QHBoxLayout()
+        bottom.setContentsMargins(24, 4, 24, 16)
+        bottom.addStretch(1)
+        bottom.addWidget(self.composer, 100)
+        bottom.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(Line(self))
+        column.addWidget(self.view, 1)
+        column.addLayout(bottom)
+        self._resize_column()
+
+    @property
+    def member(self) -> Member:
+        return self._team.get(self.run_id) or Member(self.run_id)
+
+    # -- opening --------------------------------------------------------------------------------------------------------------
+    def open(self, run_id: str) -> None:
+        """Show this sub-agent."""
+        if run_id == self.run_id:
+            return
+        self.run_id = run_id
+        self.view.set_entries([])
+        self.composer.set_draft("")
+        self._show()
+        self._bridge.start(self._load(run_id))
+
+    def leave(self) -> None:
+        """Leave the page; nothing of it is kept."""
+        self.run_id = ""
+        self._pages.close_agent()
+        self.view.set_entries([])
+
+    async def _load(self, run_id: str) -> None:
+        transcript = await self._pages.open_agent(run_id)
+        if transcript is None or run_id != self.run_id:
+            return
+        above = self._above()
+        for entry in transcript.entries:
+            entry.details.setdefault("parent", above)
+        member = self.member
+        transcript.settle("paused" if member.at_limit or member.pause == "loop" else member.status)
+        self.view.set_entries([*transcript.entries, *self._report(transcript.entries)])
+        self._show()
+        self.composer.field.setFocus()
+
+    def _above(self) -> str:
+        path = self._team.state.path(self.run_id)
+        return path[-2].name if len(path) > 1 else ""
+
+    def _report(self, entries: list[Entry]) -> list[Entry]:
+        """Its report, when it is not simply its last answer; that is dressed as one."""
+        report = self.member.report
+        if not report:
+            return []
+        last = next((entry for entry in reversed(entries) if entry.kind == "assistant" and entry.content), None)
+        if last is not None and last.content.strip() == report.strip() and not last.calls:
+            last.topic = "agent_report"
+            return []
+        details = {"parent": self._above()}
+        return [Entry(f"report-{self.run_id}", "notice", run_id=self.run_id, topic="agent_report", content=report, details=details)]
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _on_changes(self, run_id: str, changes: list[Change]) -> None:
+        if run_id != self.run_id:
+            return
+        for kind, entry in changes:
+            if kind == "append":
+                entry.details.setdefault("parent", self._above())
+                self.view.append(entry)
+            else:
+                self.view.update_entry(entry, streamed=kind == "stream")
+
+    def _on_team(self, runs: frozenset[str]) -> None:
+        if not self.run_id or not self.isVisible():
+            return
+        path = self._team.state.path(self.run_id)
+        if self.run_id in runs or any(member.run_id in runs for member in path):
+            self._show()
+            self._append_report()
+
+    def _append_report(self) -> None:
+        """It ended while it was in view."""
+        shown = list(self.view.entries)
+        if self.member.over and shown and all(entry.topic != "agent_report" for entry in shown):
+            last = next((entry for entry in reversed(shown) if entry.kind == "assistant" and entry.content), None)
+            if last is None or last.content.strip() != self.member.report.strip():
+                for entry in self._report(shown):
+                    self.view.append(entry)
+
+    def _show(self) -> None:
+        member = self.member
+        self.crumbs.show_path(self._team.state.path(self.run_id) or [member])
+        _icon, _role, kind = state_look(member)
+        self._pill.show_state(state_words(member), kind)
+        self._title.setText(member.title)
+        self._title.setVisible(bool(member.title))
+        paused = member.status == "paused"
+        self.pause.setVisible(not member.over)
+        self.pause.set_icon("play" if paused else "pause")
+        name = member.name or _("Agent")
+        self.pause.describe(_("Go on: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
+        self.composer.set_agent(name)
+        self.composer.set_running(not member.over)
+        self.composer.set_enabled(not member.over)
+        self.composer.setVisible(not member.over)
+        self._tick()
+
+    def _tick(self) -> None:
+        if self.run_id and self.isVisible():
+            now = self._team.now()
+            total = self._team.state.total(self.run_id, now)
+            total.elapsed_ms = self.member.elapsed(now)
+            self._figures.setText(figures(total))
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def _on_crumb(self, run_id: str) -> None:
+        path = self._team.state.path(run_id)
+        if not path or path[0].run_id == run_id:
+            self.left.emit()
+        else:
+            self.open(run_id)
+
+    def _on_sent(self, text: str, _images: Any, strategy: str) -> None:
+        """An answer while it waits for its parent's, else a message."""
+        if self.member.status == "awaiting_parent":
+            self._steering.answer(self.run_id, text)
+        else:
+            self._steering.say(self.run_id, text, strategy)
+
+    def _toggle_pause(self) -> None:
+        if self.member.status == "paused":
+            self._steering.resume(self.run_id)
+        else:
+            self._steering.pause(self.run_id)
+
+    def _resize_column(self) -> None:
+        self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
+
+    def retranslate(self) -> None:
+        self.setAccessibleName(_("Sub-agent"))
+        self._show()

@@ -1,0 +1,189 @@
+"""A call that starts sub-agents: a tool card with a lane for each of them, and how far they are together."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
+
+from app.desktop.chat.entries import Call, Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.lane import Lane
+from app.desktop.chat.tool_card import ToolCard
+from app.desktop.team.state import Member
+from app.desktop.theme import theme
+from app.desktop.widgets import Line, label
+from app.desktop.widgets.basic import PillKind
+from app.i18n import _, ngettext
+
+STARTING = {
+    "SpawnAgentTool": frozenset({"spawn", ""}),
+    "DelegateTaskTool": frozenset({"delegate", ""}),
+    "ParallelTasksTool": frozenset({"execute_batch", ""}),
+    "plan_actions": frozenset({""}),
+}
+"""The tools that start sub-agents, with the operations that do."""
+
+
+def starts_agents(call: Call) -> bool:
+    """Whether a call is one that starts sub-agents."""
+    operations = STARTING.get(call.tool)
+    return operations is not None and str(call.arguments.get("operation") or "") in operations
+
+
+class TeamCard(ToolCard):
+    """``team-card``: head as every tool card, below it the lanes; the arguments and the result open in place."""
+
+    def __init__(self, call: Call, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        self._lanes: dict[str, Lane] = {}
+        self._stages: dict[int, QLabel] = {}
+        self._holder: QWidget | None = None
+        self._entry_run = entry.run_id
+        super().__init__(call, entry, host, parent)
+        self.setObjectName("team-card")
+        self._holder = QWidget(self)
+        self._line = Line(self._holder)
+        self.bar = QProgressBar(self._holder)
+        self.bar.setObjectName("team-progress")
+        self.bar.setTextVisible(False)
+        self._box.insertWidget(1, self._holder)
+        host.team.changed.connect(self._on_changed)
+        host.team.ticked.connect(self._on_tick)
+        if host.desk is not None:
+            host.desk.changed.connect(self._on_desk)
+        self.refresh()
+
+    @property
+    def members(self) -> list[Member]:
+        return self._host.team.state.of_call(self._entry_run, self.call.call_id)
+
+    @property
+    def lanes(self) -> list[Lane]:
+        return list(self._lanes.values())
+
+    def refresh(self) -> None:
+        super().refresh()
+        if self._holder is None:
+            return
+        members = self.members
+        for member in members:
+            if member.run_id not in self._lanes:
+                self._add(member)
+            self._lanes[member.run_id].refresh()
+        for run_id in [run_id for run_id in self._lanes if all(member.run_id != run_id for member in members)]:
+            self._lanes.pop(run_id).deleteLater()
+        self._lanes = {member.run_id: self._lanes[member.run_id] for member in members}
+        self._show_stages(members)
+        done = sum(member.over for member in members)
+        self.bar.setVisible(len(members) > 1 and done < len(members))
+        self.bar.setRange(0, max(1, len(members)))
+        self.bar.setValue(done)
+        self.bar.setAccessibleName(_("Progress of the batch"))
+        self._holder.setVisible(bool(members))
+
+    def _add(self, member: Member) -> None:
+        lane = self._lanes[member.run_id] = Lane(member.run_id, self._host, self._holder)
+        lane.height_changed.connect(self.height_changed)
+        lane.show()
+        self.height_changed.emit()
+
+    def _show_stages(self, members: list[Member]) -> None:
+        """Stages are named when there are several."""
+        stages = sorted({member.stage for member in members})
+        for label_ in self._stages.values():
+            label_.deleteLater()
+        self._stages = {}
+        if len(stages) > 1:
+            for number, stage in enumerate(stages, 1):
+                heading = label(_("Stage {number} of {count}", number=number, count=len(stages)), "small", self._holder)
+                heading.show()
+                self._stages[stage] = heading
+
+    def title(self) -> str:
+        arguments, members = self.call.arguments, self.members
+        if len(members) > 1 or isinstance(arguments.get("tasks"), list) or isinstance(arguments.get("actions"), list):
+            listed = arguments.get("tasks") or arguments.get("actions") or []
+            count = len(members) or len(listed)
+            goal = str(arguments.get("goal") or "")
+            text = ngettext("{n} sub-agent", "{n} sub-agents", count)
+            return f"{text} · {goal}" if goal else text
+        return str(arguments.get("name") or (members[0].name if members else "") or arguments.get("agent_id") or "")
+
+    def state_words(self) -> tuple[str, PillKind]:
+        members, call = self.members, self.call
+        if not members or call.status not in {"running", "waiting"}:
+            if call.status == "ok" and members and any(member.status != "completed" for member in members):
+                failed = sum(member.status != "completed" for member in members)
+                return ngettext("{n} not done", "{n} not done", failed), "warn"
+            return super().state_words()
+        if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
+            return _("waits for you"), "warn"
+        if len(members) == 1:
+            return super().state_words()
+        done = sum(member.over for member in members)
+        return _("{done} of {count} done", done=done, count=len(members)), "accent"
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _on_changed(self, runs: frozenset[str]) -> None:
+        state = self._host.team.state
+        known = {member.run_id for member in self.members}
+        if known != set(self._lanes):
+            self.refresh()
+            return
+        touched = False
+        for run_id, lane in self._lanes.items():
+            if any(member.run_id in runs for member in state.walk(run_id)):
+                lane.refresh()
+                touched = True
+        if touched:
+            self._refresh_head()
+
+    def _refresh_head(self) -> None:
+        """The pill and the bar; the lanes are as they should be."""
+        text, kind = self.state_words()
+        self._pill.show_state(text, kind)
+        members = self.members
+        done = sum(member.over for member in members)
+        self.bar.setValue(done)
+        if not self.bar.isHidden() and done == len(members):
+            QTimer.singleShot(0, self, self.refresh)
+
+    def _on_tick(self) -> None:
+        for lane in self._lanes.values():
+            if not lane.member.over:
+                lane.tick()
+
+    def _on_desk(self) -> None:
+        for lane in self._lanes.values():
+            lane.show_concerns()
+
+    # -- layout ---------------------------------------------------------------------------------------------------------------
+    def fit(self, width: int) -> int:
+        height = super().fit(width)
+        if self._holder is None or self._holder.isHidden():
+            return height
+        return height + self._place_lanes(width - 2)
+
+    def _place_lanes(self, width: int) -> int:
+        assert self._holder is not None
+        look = theme()
+        self._line.setGeometry(0, 0, width, 1)
+        self.bar.setGeometry(0, 0, width, 4)
+        y, stage = 5, None
+        for run_id, lane in self._lanes.items():
+            at = self._host.team.get(run_id)
+            if at is not None and at.stage != stage and (heading := self._stages.get(at.stage)) is not None:
+                stage = at.stage
+                rows = heading.sizeHint().height()
+                heading.setGeometry(14, y + 4, width - 28, rows)
+                y += rows + 6
+            height = lane.fit(width - 8)
+            lane.setGeometry(4, y, width - 8, height)
+            y += height
+        y += look.px(4)
+        self._holder.setFixedHeight(y)
+        return y
+
+    def retranslate(self) -> None:
+        for lane in self._lanes.values():
+            lane.redraw()
+        super().retranslate()
