@@ -1,62 +1,36 @@
-"""The inbox: every question that waits for its person, over all workflows."""
+"""The inbox: everything that waits for its person over all workflows, in the order it came: questions, approvals, agents that ask."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.desktop.panes.base import Pane
 from app.desktop.panes.empty import PaneEmpty
-from app.desktop.panes.wording import ago, number
+from app.desktop.panes.inbox_cards import ParentQuestionCard, QuestionCard
+from app.desktop.panes.wording import number
+from app.desktop.questions.approval_card import ApprovalCard
 from app.desktop.questions.presenter import QuestionPresenter
-from app.desktop.theme import mark
-from app.desktop.widgets import Card, ElidedLabel, Pill, label
-from app.domain.question import UserQuestion
+from app.desktop.theme import mark, theme
+from app.desktop.widgets import Pill
 from app.domain.workflow import Workflow
 from app.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
-
-class QuestionCard(Card):
-    """One waiting question with Skip and Answer."""
-
-    def __init__(self, question: UserQuestion, workflow: str, aside: bool, presenter: QuestionPresenter, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName(f"inbox-{question.id}")
-        self.setAccessibleName(question.spec.question)
-        top = QHBoxLayout()
-        who = ElidedLabel(question.agent_name or _("The agent"), self)
-        mark(who, "strong")
-        top.addWidget(who, 1)
-        if aside:
-            top.addWidget(Pill(_("later"), "", self))
-        self.body.addLayout(top)
-        text = question.spec.question
-        self.body.addWidget(label(text if len(text) <= 240 else text[:239] + "…", parent=self, wrap=True))
-        where = ElidedLabel(f"{workflow} · {ago(question.created_at)}", self)
-        mark(where, "small")
-        self.body.addWidget(where)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        skip, answer = QPushButton(_("Skip"), self), QPushButton(_("Answer"), self)
-        skip.setObjectName(f"inbox-skip-{question.id}")
-        answer.setObjectName(f"inbox-open-{question.id}")
-        mark(skip, "quiet")
-        skip.setAccessibleName(_("Skip: {question}", question=text[:80]))
-        answer.setAccessibleName(_("Answer: {question}", question=text[:80]))
-        skip.clicked.connect(lambda *_: presenter.skip(question.id))
-        answer.clicked.connect(lambda *_: presenter.open(question.id))
-        row.addWidget(skip)
-        row.addWidget(answer)
-        self.body.addLayout(row)
+LEAST_CARD = 220
+"""Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
 
 
 class InboxPane(Pane):
-    """``question-inbox`` with ``pending-count``. The presenter owns the questions; this pane lists them."""
+    """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists them.
+
+    Cards with something typed in them live as long as their item; the others are made anew.
+    """
 
     topics = ("workflow",)
 
@@ -65,6 +39,7 @@ class InboxPane(Pane):
         self.setObjectName("question-inbox")
         self._presenter = presenter
         self._names: dict[str, str] = {}
+        self._cards: dict[str, QWidget] = {}
         self.count = Pill("0", "", self)
         self.count.setObjectName("pending-count")
         self.tools.addWidget(self.count)
@@ -73,11 +48,21 @@ class InboxPane(Pane):
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.viewport().installEventFilter(self)
+        content = self._content = QWidget(self._area)
+        mark(content, "plain")
+        self._list = QVBoxLayout(content)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(8)
+        self._list.addStretch(1)
+        self._area.setWidget(content)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._area)
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
+        theme().changed.connect(self._limit_cards)
         self.retranslate()
 
     def title(self) -> str:
@@ -89,7 +74,7 @@ class InboxPane(Pane):
 
     def _on_changed(self, topic: str, _id: str) -> None:
         """Only names of workflows come from here, so nothing is read while nothing waits."""
-        if topic in self.topics and self._presenter.pending():
+        if topic in self.topics and self._waiting():
             self.reload_soon()
 
     def reload(self) -> None:
@@ -101,27 +86,67 @@ class InboxPane(Pane):
         self._show()
 
     def _pending_changed(self) -> None:
-        if any(question.workflow_id not in self._names for question in self._presenter.pending()):
+        if any(workflow_id not in self._names for _when, _key, workflow_id in self._waiting()):
             self.reload()
         self._show()
 
+    def _waiting(self) -> list[tuple[datetime, str, str]]:
+        """Everything that waits, oldest first: when it came, its key, its workflow."""
+        presenter = self._presenter
+        found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.pending()]
+        found += [(each.created_at, f"approval:{each.id}", each.workflow_id) for each in presenter.approvals.pending()]
+        found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
+        return sorted(found)
+
     def _show(self) -> None:
-        questions = self._presenter.pending()
-        content = QWidget(self._area)
-        mark(content, "plain")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        for question in questions:
-            name = self._names.get(question.workflow_id, "…")
-            column.addWidget(QuestionCard(question, name, self._presenter.queue.is_aside(question.id), self._presenter, content))
-        column.addStretch(1)
-        self._area.setWidget(content)
-        self._stack.setCurrentWidget(self._area if questions else self.empty)
-        self.count.show_state(number(len(questions)), "warn" if questions else "")
-        self.count.setAccessibleName(ngettext("{n} question waits", "{n} questions wait", len(questions)))
+        waiting = self._waiting()
+        keys = [key for _when, key, _workflow in waiting]
+        for key in [key for key in self._cards if key not in keys or key.startswith("question:")]:
+            card = self._cards.pop(key)
+            self._list.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for place, (_when, key, workflow_id) in enumerate(waiting):
+            card = self._cards.get(key) or self._make(key)
+            self._cards[key] = card
+            if isinstance(card, ApprovalCard | ParentQuestionCard):
+                card.set_where(self._names.get(workflow_id, "…"))
+            if self._list.indexOf(card) != place:
+                self._list.insertWidget(place, card)
+        self._limit_cards()
+        self._stack.setCurrentWidget(self._area if keys else self.empty)
+        self.count.show_state(number(len(keys)), "warn" if keys else "")
+        self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", len(keys)))
+
+    def _make(self, key: str) -> QWidget:
+        kind, _sep, item_id = key.partition(":")
+        presenter, content = self._presenter, self._content
+        if kind == "approval":
+            request = presenter.approvals.get(item_id)
+            assert request is not None
+            card = ApprovalCard(self.bridge, request, content)
+            card.show_wanted.connect(presenter.workflow_wanted)
+            return card
+        if kind == "parent":
+            asked = next(each for each in presenter.parents.pending() if each.run_id == item_id)
+            return ParentQuestionCard(asked, presenter.parents, content)
+        question = presenter.queue.get(item_id)
+        assert question is not None
+        return QuestionCard(question, self._names.get(question.workflow_id, "…"), presenter.queue.is_aside(item_id), presenter, content)
+
+    def _limit_cards(self) -> None:
+        """An approval is no taller than the pane, so that its buttons are in view when it is."""
+        room = max(self._area.viewport().height(), theme().px(LEAST_CARD))
+        for card in self._cards.values():
+            if isinstance(card, ApprovalCard):
+                card.limit_height(room)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._limit_cards()
+        return False
 
     def retranslate(self) -> None:
         self.heading.setText(_("QUESTIONS"))
-        self.empty.set_texts(_("No open questions"), _("When an agent needs you, its question waits here."))
+        self.empty.set_texts(_("No open questions"), _("When an agent asks you something or needs your permission, it waits here."))
         self._show()

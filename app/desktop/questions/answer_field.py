@@ -33,13 +33,16 @@ class _Editor(QPlainTextEdit):
 
 
 class AnswerField(QWidget):
-    """``question-answer`` with its counter. ``lines`` is its height when empty; it grows to at most eight lines, then scrolls."""
+    """``question-answer`` with its counter. ``lines`` is its height when empty; it grows to at most ``most`` lines, then scrolls.
+
+    ``limit`` is the longest text in characters.
+    """
 
     changed = Signal()
 
-    def __init__(self, lines: int, parent: QWidget | None = None) -> None:
+    def __init__(self, lines: int, parent: QWidget | None = None, *, limit: int = limits.QUESTION_TEXT_RESPONSE, most: int = 8) -> None:
         super().__init__(parent)
-        self._lines = lines
+        self._lines, self._most, self._limit = lines, most, limit
         self.editor = _Editor(self)
         self.editor.setObjectName("question-answer")
         self.editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -64,10 +67,10 @@ class AnswerField(QWidget):
 
     def over_limit(self) -> bool:
         """Whether the text is longer than an answer may be."""
-        return len(self.text()) > limits.QUESTION_TEXT_RESPONSE
+        return len(self.text()) > self._limit
 
     def _text_changed(self) -> None:
-        length, limit = len(self.text()), limits.QUESTION_TEXT_RESPONSE
+        length, limit = len(self.text()), self._limit
         self._counter.setVisible(length >= NEAR * limit)
         self._counter.setText(_("{length} / {limit} characters", length=number(length), limit=number(limit)))
         mark(self._counter, "error" if length > limit else "muted")
@@ -75,5 +78,5 @@ class AnswerField(QWidget):
 
     def _grow(self) -> None:
         metrics = self.editor.fontMetrics()
-        lines = min(max(self._lines, int(self.editor.document().size().height())), 8)
+        lines = min(max(self._lines, int(self.editor.document().size().height())), self._most)
         self.editor.setFixedHeight(lines * metrics.lineSpacing() + round(22 * theme().scale))

@@ -6,17 +6,19 @@ window and with it the other workflows, which must stay usable.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.desktop.panes.wording import number
+from app.desktop.questions import approval_wording
 from app.desktop.questions.answer_field import AnswerField
+from app.desktop.questions.body import Body
 from app.desktop.questions.markdown_view import MarkdownView
 from app.desktop.questions.option_card import OptionCard
 from app.desktop.questions.queue import Place
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, ElidedLabel, Pill
+from app.desktop.widgets import Card, ElidedLabel, Pill, label
 from app.domain import limits
 from app.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from app.i18n import _
@@ -26,20 +28,6 @@ HINT_ROOM = 96
 """What the hint needs beside the buttons, in logical pixels at 100 %; with less it stands above them."""
 _SOON_S = 30
 """Remaining seconds from which the time is shown as a warning."""
-
-
-class _Body(QWidget):
-    """The scrolled part. Its height follows from its width alone: a wrapped label's own minimum is guessed and would add a scroll bar."""
-
-    relaid = Signal()
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(0, 0)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.relaid.emit()
-        return super().event(event)
 
 
 class QuestionDialog(QDialog):
@@ -79,6 +67,10 @@ class QuestionDialog(QDialog):
         column.setContentsMargins(24, 20, 24, 20)
         column.setSpacing(12)
         column.addLayout(self._header())
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setObjectName("question-lineage")
+        self._lineage.setVisible(bool(self.question.lineage))
+        column.addWidget(self._lineage)
         self._body = QScrollArea(self)
         self._body.setObjectName("question-scroll")
         self._body.setWidgetResizable(True)
@@ -118,7 +110,7 @@ class QuestionDialog(QDialog):
 
     def _make_content(self) -> QWidget:
         spec = self.question.spec
-        content = self._content = _Body(self)
+        content = self._content = Body(self)
         mark(content, "plain")
         content.relaid.connect(self._refit)
         column = QVBoxLayout(content)
@@ -277,9 +269,10 @@ class QuestionDialog(QDialog):
         agent = self.question.agent_name or _("The agent")
         title = _("{agent} needs you", agent=agent)
         self._title.setText(title)
+        self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
         self.setWindowTitle(title)
         self.setAccessibleName(title)
-        self.setAccessibleDescription(self.question.spec.question)
+        self.setAccessibleDescription(". ".join(filter(None, (self._lineage.text(), self.question.spec.question))))
         self._text.setAccessibleName(_("Question"))
         if self.context is not None:
             self.context.setAccessibleName(_("Context of the question"))

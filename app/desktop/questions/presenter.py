@@ -1,5 +1,7 @@
 """Brings questions to the person: one dialog at a time over each workflow's view, the inbox, and a call for attention.
 
+Approvals and what sub-agents ask their parents wait in the same inbox and call for attention in the same way; they open no dialog.
+
 The window tells the presenter which workflow's view is in front with ``set_view``. The dialog belongs to that view: going to another
 workflow hides it with what was entered, coming back shows it again. Nothing here blocks: dialogs are ``open()``ed, answers are jobs.
 """
@@ -15,10 +17,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.desktop.panes.jobs import Jobs, error_text
+from app.desktop.questions import approval_wording
+from app.desktop.questions.approval_desk import approval_desk
 from app.desktop.questions.attention import Attention
 from app.desktop.questions.dialog import QuestionDialog
+from app.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from app.desktop.questions.queue import QuestionQueue
 from app.desktop.questions.scrim import Scrim
+from app.domain.approval import ApprovalRequest
 from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from app.domain.stream import ChunkType, StreamEvent
 from app.i18n import _
@@ -35,10 +41,10 @@ RELOAD_MS = 200
 
 
 class QuestionPresenter(QObject):
-    """The one owner of the pending questions on the screen.
+    """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
 
-    Signals: ``pending_changed(total)``, ``workflow_wanted(workflow_id)`` when the person chose to see a question of another workflow,
-    ``notice(sentence)`` for something worth a short message (the time ran out, the question could not be read).
+    Signals: ``pending_changed(total)`` of everything that waits, ``workflow_wanted(workflow_id)`` when the person chose to see a question
+    of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out, the question could not be read).
     """
 
     pending_changed = Signal(int)
@@ -54,6 +60,14 @@ class QuestionPresenter(QObject):
         self.jobs = Jobs(self, self.notice.emit)
         self.attention = Attention(window)
         self.attention.activated.connect(self._show_oldest)
+        self.approvals = approval_desk(bridge)
+        self.approvals.covered = self._covers
+        self.parents = ParentQuestions(bridge, self)
+        for other in (self.approvals, self.parents):
+            other.changed.connect(self._tell_count)
+            other.notice.connect(self.notice)
+        self.approvals.asked.connect(self._approval_asked)
+        self.parents.asked.connect(self._parent_asked)
         self._workflow_id = ""
         self._wanted = ""
         self._scrim: Scrim | None = None
@@ -68,7 +82,7 @@ class QuestionPresenter(QObject):
         self._reload_timer = QTimer(self)
         self._reload_timer.setSingleShot(True)
         self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self.start)
+        self._reload_timer.timeout.connect(self._read)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -76,6 +90,11 @@ class QuestionPresenter(QObject):
 
     def start(self) -> None:
         """Read what is pending: after a start of the program old questions are asked again."""
+        self._read()
+        self.approvals.start()
+        self.parents.start()
+
+    def _read(self) -> None:
         self.jobs.start(self._reload(), "reload")
 
     def set_view(self, workflow_id: str, view: QWidget | None) -> None:
@@ -161,9 +180,24 @@ class QuestionPresenter(QObject):
     def _refresh(self) -> None:
         if self.dialog is not None:
             self.dialog.set_place(self.queue.place(self.dialog.question.id))
-        self.attention.set_count(len(self.queue))
-        self.pending_changed.emit(len(self.queue))
+        self._tell_count()
         self._show_next()
+
+    def _tell_count(self) -> None:
+        total = len(self.queue) + len(self.approvals) + len(self.parents)
+        self.attention.set_count(total)
+        self.pending_changed.emit(total)
+
+    def _approval_asked(self, request: ApprovalRequest) -> None:
+        self.attention.call(approval_wording.agent_name(request), approval_wording.title(request))
+
+    def _parent_asked(self, asked: ParentQuestion) -> None:
+        self.attention.call(asked.agent_name or _("The agent"), asked.question)
+
+    def _covers(self, widget: QWidget) -> bool:
+        """Whether the shade of an open question lies over a widget."""
+        view = self._scrim.parentWidget() if self._scrim is not None else None
+        return self.dialog is not None and view is not None and view.isAncestorOf(widget)
 
     # the dialog ---------------------------------------------------------------------------------------------------------------------
 
@@ -181,9 +215,15 @@ class QuestionPresenter(QObject):
         window.show()
         window.raise_()
         window.activateWindow()
+        if self.dialog is not None:
+            return
         waiting = self.queue.pending()
-        if self.dialog is None and waiting:
+        others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
+        oldest = min((each.created_at for each in others), default=None)
+        if waiting and (oldest is None or waiting[0].created_at <= oldest):
             self.open(waiting[0].id)
+        elif others:
+            self.workflow_wanted.emit(min(others, key=lambda each: each.created_at).workflow_id)
 
     def _present(self, question: UserQuestion) -> None:
         if self._scrim is None:

@@ -132,6 +132,7 @@ class Theme(QObject):
             "sans": assets.SANS,
             "mono": assets.MONO,
             "warn_faint": blend(tokens.warn, tokens.surface, 0.07),
+            "warn_edge": blend(tokens.warn, tokens.surface, 0.45),
             "err_faint": blend(tokens.err, tokens.surface, 0.06),
             "faded": blend(tokens.text, tokens.bg, 0.45),
             "accent_faded": blend(tokens.accent, tokens.bg, 0.45),

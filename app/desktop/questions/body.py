@@ -1,0 +1,23 @@
+"""The scrolled part of questions and approvals."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Signal
+from PySide6.QtWidgets import QWidget
+
+
+class Body(QWidget):
+    """Its height follows from its width alone: a wrapped label's own minimum is guessed and would add a scroll bar.
+
+    ``relaid`` is emitted when something in it wants another size.
+    """
+
+    relaid = Signal()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.relaid.emit()
+        return super().event(event)
