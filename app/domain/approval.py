@@ -133,7 +133,7 @@ class ApprovalRequest(Model):
     Attributes:
         root_run_id: the run a person started.
         lineage: the runs above ``run_id``, the root first; empty for a root run.
-        reason: the rule that asked: ``manual``, ``selective``, ``risk_high`` or ``repaired`` (the arguments were mended before they parsed).
+        reason: the rule that asked: ``manual``, ``selective``, ``risk_high`` or ``repaired`` (its arguments were mended to parse).
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``.

@@ -109,8 +109,8 @@ class UserMessage(_Event):
 class ModelReplied(_Event):
     """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
 
-    ``frame`` names the system message and the tool definitions that were sent with the conversation (see ``PromptFrame``); ``with_tools`` is
-    false for a last answer without tools.
+    ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
+    answer without tools. ``based_on`` is the number of the run's newest event when the request was made; 0: the one before this.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -120,6 +120,7 @@ class ModelReplied(_Event):
     dialect: str = "native"
     frame: str = ""
     with_tools: bool = True
+    based_on: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0
     context_window: int = 0
@@ -144,6 +145,8 @@ class ModelRetried(_Event):
     attempt: int
     delay_s: float
     reason: str
+    again: bool = False
+    """The whole request is sent again (a sub-agent's, after its provider gave up); else the provider tries by itself."""
 
 
 class ToolCallStarted(_Event):
@@ -500,6 +503,7 @@ class RunEvent(Model):
     """An event with its envelope.
 
     Attributes:
+        id: the events of one commit share all but the last four digits, which number them.
         seq: number in the run, from 1 without gaps; 0 for an event that belongs to the workflow and to no run (``run_id`` empty).
         stream_from: number of its first durable stream event in the workflow; one that makes none carries the number of the next one,
             so that ordering by it and by ``seq`` gives the workflow's events as they happened.
@@ -513,6 +517,16 @@ class RunEvent(Model):
     stream_from: int = 0
     time: Timestamp = Field(default_factory=utc_now)
     body: EventBody
+
+    @property
+    def commit(self) -> str:
+        """Names the commit it was written in."""
+        return self.id[:-4]
+
+
+def event_id(commit: str, index: int) -> str:
+    """The id of the event ``index`` (from 0) of a commit; ``commit`` is an id of which the last four digits are not used."""
+    return f"{commit[:-4]}{index % 0x10000:04x}"
 
 
 event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody)

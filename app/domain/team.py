@@ -74,9 +74,7 @@ class Spending(Model):
     seconds: float = 0.0
 
     def __add__(self, other: Spending) -> Spending:
-        return Spending(
-            usage=self.usage + other.usage, tool_calls=self.tool_calls + other.tool_calls, seconds=self.seconds + other.seconds
-        )
+        return Spending(usage=self.usage + other.usage, tool_calls=self.tool_calls + other.tool_calls, seconds=self.seconds + other.seconds)
 
 
 class ChildState(Model):
@@ -86,7 +84,8 @@ class ChildState(Model):
         call_id: the parent's call that started it.
         share: the part of the parent's budget that is set aside while it works.
         spent: what it used, known when it is over.
-        question: what it asked its parent, while it waits for the answer.
+        kind: the tool that started it; ``stop_on_error`` holds for the stages of its call.
+        question: what it asked its parent, while it waits for the answer; ``question_told``: the parent's model knows of it.
         told: its report reached the parent's model.
     """
 
@@ -96,6 +95,8 @@ class ChildState(Model):
     call_id: str = ""
     title: str = ""
     stage: int = 0
+    kind: TeamCall = TeamCall.SPAWN
+    stop_on_error: bool = False
     background: bool = False
     status: ChildStatus = ChildStatus.PLANNED
     share: Budget = Budget()
@@ -103,6 +104,7 @@ class ChildState(Model):
     report: str = ""
     error: str = ""
     question: str = ""
+    question_told: bool = False
     duration_ms: int = 0
     told: bool = False
     withheld: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The stream of one turn: from what a workflow publishes, up to the moment its run is over, stops or waits."""
+"""The stream of one turn: from what a workflow publishes, up to the moment its run is over, or nothing in its team works."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[Stre
 
 async def _waiting(atelier: Atelier, run_id: str) -> StreamEvent:
     row = await atelier.repos.runs.get(run_id)
-    paused = row.status is RunStatus.PAUSED
-    handle = atelier.runs.state_of(run_id)
-    limited = paused and handle is not None and handle.current.limit is not None
+    states = [handle.current for handle in await atelier.runs.team_of(run_id)]
+    limited = any(state.limit is not None for state in states)
     # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
-    broke = row.status is RunStatus.PROCESSING
+    broke = any(state.status is RunStatus.PROCESSING for state in states)
     return StreamEvent(
         seq=atelier.journal.last_stream_seq(row.workflow_id),
         time=atelier.clock.now(),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from app.domain.base import new_id
+from app.domain.chat import Usage
 from app.domain.clock import Clock
+from app.domain.context import PromptFrame
 from app.domain.errors import ConflictError
-from app.domain.events import EventBody, RunEvent, RunFinished, RunResumed, TaskChanged
+from app.domain.events import CompactionUndone, EntryPinned, EventBody, RunEvent, RunFinished, RunResumed, TaskChanged, event_id
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 from app.engine.bus import EventBus
@@ -73,17 +76,24 @@ class _Head:
 
     def learn(self, row: Workflow) -> None:
         self.stream_seq = row.stream_seq
-        self.totals = Totals(usage=row.usage, pending_questions=row.pending_questions)
+        self.totals = Totals(
+            usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
+        )
         self.known = True
 
 
 @dataclass
 class _Batch:
-    """A commit in the making: the state and the sums after each event, and all rows."""
+    """A commit in the making: the states and the sums after each event, and all rows.
 
-    state: RunState | None
+    Attributes:
+        states: by run, what it is after the events so far; None before its first.
+    """
+
     stream_seq: int
     totals: Totals
+    id: str = field(default_factory=new_id)
+    states: dict[str, RunState | None] = field(default_factory=dict)
     events: list[RunEvent] = field(default_factory=list)
     streams: list[StreamEvent] = field(default_factory=list)
     rows: Projection = field(default_factory=Projection)
@@ -95,13 +105,11 @@ class _Batch:
         self.rows.messages += projection.messages
         self.rows.executions += projection.executions
         self.rows.questions += projection.questions
+        self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.workflow.update(projection.workflow)
-        self.totals = Totals(
-            usage=projection.workflow.get("usage", self.totals.usage),
-            pending_questions=projection.workflow.get("pending_questions", self.totals.pending_questions),
-        )
+        self.totals = self.totals.after(projection)
 
 
 def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | None) -> list[StreamEvent]:
@@ -147,18 +155,40 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
     return cancelled
 
 
-def _commit(batch: _Batch, row: Run | None, clear_partial: str | None = None) -> Commit:
+def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
     return Commit(
         events=tuple(batch.events),
-        runs=(row,) if row else (),
+        runs=tuple(rows),
         workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq, "updated_at": batch.events[-1].time},
         messages=tuple(batch.rows.messages),
         executions=tuple(batch.rows.executions),
         questions=tuple(batch.rows.questions),
+        approvals=tuple(batch.rows.approvals),
+        frames=tuple(frames),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
-        clear_partial=(clear_partial,) if clear_partial else (),
+        clear_partial=tuple(clear_partial),
     )
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run is to get in a commit of several: its events, and whether its partial reply is no longer needed."""
+
+    handle: RunHandle
+    bodies: Sequence[EventBody]
+    clear_partial: bool = False
+
+
+def _state(batch: _Batch, run_id: str) -> RunState:
+    state = batch.states[run_id]
+    assert state is not None, "an event was added"
+    return state
+
+
+def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
+    """A failed run can be taken up again; what a person changes of the conversation's context is not work."""
+    return (state.failed and isinstance(body, RunResumed)) or isinstance(body, EntryPinned | CompactionUndone)
 
 
 class Journal:
@@ -175,14 +205,16 @@ class Journal:
         self._clock = clock
         self._heads: dict[str, _Head] = {}
 
-    async def append(self, handle: RunHandle, *bodies: EventBody, clear_partial: bool = False) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them.
+    async def append(
+        self, handle: RunHandle, *bodies: EventBody, clear_partial: bool = False, frames: Sequence[PromptFrame] = ()
+    ) -> RunState:
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames`` are kept in the same transaction.
 
         Raises:
             StorageError: nothing was committed and the state is as before.
             ConflictError: the run is over.
         """
-        await self._write(handle, lambda: bodies, clear_partial=clear_partial)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial)], frames)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
@@ -191,35 +223,57 @@ class Journal:
         Raises:
             StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
         """
-        return await self._write(handle, lambda: decide(handle.current) or (), clear_partial=clear_partial)
+        return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial)])
 
-    async def _write(self, handle: RunHandle, decide: Callable[[], Sequence[EventBody]], *, clear_partial: bool) -> bool:
-        head = self._head(handle.workflow_id)
+    async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]]) -> bool:
+        """Commit events of several runs of one workflow in one transaction, in the order ``decide`` gives them.
+
+        ``decide`` is asked when nothing else can come between, so it may read the states of ``handles``; a run that begins with this commit
+        has none yet. Returns whether there was anything to commit.
+
+        Raises:
+            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+        """
+        return await self._write(handles[0].workflow_id, handles, decide)
+
+    async def _write(
+        self,
+        workflow_id: str,
+        handles: Sequence[RunHandle],
+        decide: Callable[[], Sequence[Part]],
+        frames: Sequence[PromptFrame] = (),
+    ) -> bool:
+        head = self._head(workflow_id)
         async with head.lock:
-            await self._refresh(handle)
-            await self._know(head, handle.workflow_id)
-            bodies = decide()
-            if not bodies:
+            for handle in handles:
+                await self._refresh(handle)
+            await self._know(head, workflow_id)
+            await self._know_teams(head, handles)
+            parts = [part for part in decide() if part.bodies]
+            if not parts:
                 return False
-            batch = _Batch(state=handle.state, stream_seq=head.stream_seq, totals=head.totals)
-            for body in bodies:
-                self._add(batch, handle, body)
-            state = batch.state
-            assert state is not None
-            row = self._row(handle, state)
-            commit = _commit(batch, row, clear_partial=handle.run_id if clear_partial else None)
-            point = bodies[-1].type
+            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            touched = {part.handle.run_id: part.handle for part in parts}
+            for part in parts:
+                for body in part.bodies:
+                    self._add(batch, part.handle, body)
+            rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
+            partial = [part.handle.run_id for part in parts if part.clear_partial]
+            commit = _commit(batch, list(rows.values()), partial, frames)
+            point = parts[-1].bodies[-1].type
             self._fault(f"before_commit:{point}")
             try:
                 cancelled = await to_the_end(self._repos.journal.commit(commit))
             except BaseException:
-                handle.stale = handle.state is not None
+                for handle in touched.values():
+                    handle.stale = handle.state is not None
                 head.known = False
                 raise
             self._fault(f"after_commit:{point}")
-            handle.state, handle.row = state, row
+            for run_id, handle in touched.items():
+                handle.state, handle.row = batch.states[run_id], rows[run_id]
             head.stream_seq, head.totals = batch.stream_seq, batch.totals
-            self._announce(handle.workflow_id, batch)
+            self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
         return True
@@ -229,12 +283,12 @@ class Journal:
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
-            batch = _Batch(state=None, stream_seq=head.stream_seq, totals=head.totals)
+            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
             event = RunEvent(workflow_id=workflow_id, stream_from=head.stream_seq + 1, time=self._clock.now(), body=body)
             projection = project_task(body)
             batch.add(event, projection, stream_events(event, projection.chunks, None))
             try:
-                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, None)))
+                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, ())))
             except BaseException:
                 head.known = False
                 raise
@@ -281,11 +335,12 @@ class Journal:
                 del self._heads[workflow_id]
 
     def _add(self, batch: _Batch, handle: RunHandle, body: EventBody) -> None:
-        before = batch.state
+        before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
-        if before is not None and before.status.final and not (before.failed and isinstance(body, RunResumed)):
+        if before is not None and before.status.final and not _may_follow_the_end(before, body):
             raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
         event = RunEvent(
+            id=event_id(batch.id, len(batch.events)),
             workflow_id=handle.workflow_id,
             run_id=handle.run_id,
             seq=(before.last_seq if before else 0) + 1,
@@ -295,7 +350,7 @@ class Journal:
         )
         after = reduce(before, event, handle.history)
         projection = project(event, before, after, batch.totals)
-        batch.state = after
+        batch.states[handle.run_id] = after
         batch.add(event, projection, stream_events(event, projection.chunks, after))
 
     def _row(self, handle: RunHandle, state: RunState) -> Run:
@@ -305,6 +360,8 @@ class Journal:
             workflow_id=state.workflow_id,
             previous_run_id=state.previous_run_id,
             parent_run_id=state.parent_run_id,
+            parent_call_id=state.parent_call_id,
+            title=state.title,
             correlation_id=state.correlation_id,
             agent_id=state.agent_id,
             agent_name=state.agent.name,
@@ -315,6 +372,8 @@ class Journal:
             "mode": state.mode,
             "status": state.status,
             "usage": state.usage,
+            "tool_calls": state.tool_calls,
+            "elapsed_ms": state.elapsed_ms,
             "last_seq": state.last_seq,
             "error": state.error,
             "updated_at": now,
@@ -328,6 +387,18 @@ class Journal:
         if not head.known:
             head.learn(await self._repos.workflows.get(workflow_id))
 
+    async def _know_teams(self, head: _Head, handles: Sequence[RunHandle]) -> None:
+        """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
+        roots = {handle.state.root_run_id for handle in handles if handle.state is not None}
+        missing = {root for root in roots if root not in head.totals.teams}
+        if missing:
+            sums = dict(head.totals.teams)
+            for row in await self._repos.runs.list(handles[0].workflow_id):
+                root = row.correlation_id or row.id
+                if root in missing:
+                    sums[root] = sums.get(root, Usage()) + row.usage
+            head.totals = replace(head.totals, teams=sums)
+
     def _announce(self, workflow_id: str, batch: _Batch) -> None:
         for stream_event in batch.streams:
             self._bus.publish(stream_event)
@@ -335,6 +406,8 @@ class Journal:
             self._bus.changed("workflow", workflow_id)
         for question in batch.rows.questions:
             self._bus.changed("question", question.id)
+        for approval in batch.rows.approvals:
+            self._bus.changed("approval", approval.id)
         for event in batch.events:
             if isinstance(event.body, TaskChanged):
                 self._bus.changed("task", event.body.task.id)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.errors import AtelierError, NotFoundError
-from app.domain.events import EventBody
+from app.domain.events import CallStatus, EventBody, ReplyInterrupted, RunFinished
 from app.domain.stream import ChunkType
 from app.engine import history
 from app.engine.journal import RunHandle
-from app.engine.run.driver import Driver, Stop
+from app.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from app.engine.run.environment import RunEnvironment
+from app.engine.run.state import RunState
 from app.engine.run.steps import Done, Wait, next_step
 from app.engine.slots import Slots
 from app.i18n import _
 from app.llm.secrets import redact
+from app.storage.repositories import Repositories
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +31,12 @@ FINISHED_KEPT = 16
 
 @dataclass(eq=False)
 class LiveRun:
-    """A run in memory; ``driver`` and ``task`` are those of its newest stretch of work."""
+    """A run in memory; ``driver`` and ``task`` are those of its newest stretch of work. While it is ``stopping`` nothing sets it going."""
 
     handle: RunHandle
     driver: Driver | None = None
     task: asyncio.Task[None] | None = None
+    stopping: bool = False
 
     @property
     def at_work(self) -> bool:
@@ -46,6 +50,7 @@ class LiveRuns:
         slots: how many may work at once.
         conversations: what new runs inherit.
         alive: by workflow, the root run that is not over.
+        on_settled: called when a run is over.
     """
 
     def __init__(self, env: RunEnvironment, slots: int) -> None:
@@ -57,6 +62,7 @@ class LiveRuns:
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
         self._closing = False
+        self.on_settled: Callable[[LiveRun], None] = lambda live: None
 
     def get(self, run_id: str) -> LiveRun | None:
         """The run, when it is in memory."""
@@ -101,7 +107,7 @@ class LiveRuns:
     def drive(self, live: LiveRun) -> None:
         """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
         state = live.handle.state
-        if self._closing or live.at_work or state is None:
+        if self._closing or live.at_work or live.stopping or state is None:
             return
         if isinstance(next_step(state), Wait | Done):
             self.settled(live)
@@ -109,7 +115,7 @@ class LiveRuns:
         live.driver = Driver(self._env, live.handle, self.slots)
         live.task = asyncio.create_task(self._work(live, live.driver), name=f"run {state.run_id}")
 
-    async def stop(self, live: LiveRun, kind: Literal["cancel", "interrupt"], *then: EventBody) -> bool:
+    async def stop(self, live: LiveRun, kind: Literal["cancel", "interrupt"], *then: EventBody, end: RunFinished = CANCEL) -> bool:
         """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped."""
         while live.at_work and live.driver is not None and live.task is not None:
             driver, task = live.driver, live.task
@@ -117,12 +123,59 @@ class LiveRuns:
                 # Someone else's, who did not wait for its end.
                 await _either(driver.stop.done, task)
                 continue
-            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then)
+            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end)
             task.cancel()
             # After an interruption the driver goes on: then it is over only when the run is.
             await (_either(stop.done, task) if kind == "interrupt" else asyncio.wait({task}))
             return stop.done.done() and stop.done.result()
         return False
+
+    # -- ending a run and everything below it --------------------------------------------------------------------------------------
+
+    async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
+        """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
+
+        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled.
+        """
+        top = await self.load(run_id)
+        while True:
+            below = await self.below(top)
+            runs = [live for live in (top, *below) if not live.handle.current.status.final]
+            if not runs:
+                return
+            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one.
+            for live in runs:
+                live.stopping = True
+            try:
+                await asyncio.gather(*(self._end(live, end if live is top else CANCEL) for live in runs))
+            finally:
+                for live in runs:
+                    live.stopping = False
+                    self.drive(live)
+
+    async def below(self, live: LiveRun) -> list[LiveRun]:
+        """The sub-agents below a run that are not over, from the top down."""
+        found: list[LiveRun] = []
+        for child in live.handle.current.working_children:
+            loaded = await self.load(child.id)
+            found += [loaded, *await self.below(loaded)]
+        return found
+
+    async def _end(self, live: LiveRun, end: RunFinished) -> None:
+        if await self.stop(live, "cancel", end=end):
+            return
+        lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
+        text = end.error or CANCELLED
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            return [*lost, *closing_events(now, CallStatus.CANCELLED, text, lost=True), end]
+
+        try:
+            await self._env.teams.conclude(live.handle, decide, clear_partial=True)
+        finally:
+            self.settled(live)
 
     def settled(self, live: LiveRun) -> None:
         """The run waits or is over: forget what only a run at work needs."""
@@ -135,6 +188,7 @@ class LiveRuns:
             self.conversations.finished(state)
         self._env.memory_scopes.pop(state.run_id, None)
         self._over(state.run_id)
+        self.on_settled(live)
 
     def forget(self, workflow_id: str) -> None:
         """Drop a deleted workflow's runs from memory."""
@@ -195,3 +249,18 @@ class LiveRuns:
 
 async def _either(*futures: asyncio.Future[Any]) -> None:
     await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
+    """What a kill left of a streamed reply, as the event that keeps it."""
+    partial = await repos.journal.partial(run_id)
+    if not partial or not (partial.get("content") or partial.get("reasoning")):
+        return []
+    return [
+        ReplyInterrupted(
+            message_id=str(partial["message_id"]),
+            content=str(partial.get("content") or ""),
+            reasoning=str(partial.get("reasoning") or ""),
+            reason="killed",
+        )
+    ]

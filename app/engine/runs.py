@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import logging
-from asyncio import Lock, wait
+from asyncio import FIRST_COMPLETED, Lock, sleep, wait
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from app.domain import limits
-from app.domain.agent import AgentConfig
+from app.domain.agent import AgentConfig, ApprovalMode
+from app.domain.approval import ApprovalPolicy
 from app.domain.base import new_id
 from app.domain.chat import ImagePart
-from app.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
-from app.domain.events import CallStatus, Dispatch, EventBody, RunResumed, RunStarted, UserMessage
+from app.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
+from app.domain.events import Dispatch, RunStarted, UserMessage
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, RunMode, RunStatus, Workflow
 from app.engine import history
 from app.engine.journal import RunHandle, run_events
 from app.engine.live import LiveRuns
-from app.engine.run.driver import SUPERSEDED, closing_events
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
-from app.engine.run.state import RunState
-from app.engine.steering import Steering
+from app.engine.steering import IMAGE_BYTES, MOST_IMAGES, Steering, check_message
+from app.engine.team.inactivity import InactivityWatch
+from app.engine.team.teams import Teams
 from app.i18n import N_, language
 
-log = logging.getLogger(__name__)
+__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
 
-MOST_IMAGES = 10
-IMAGE_BYTES = 8 * 1024 * 1024
-"""Base64 characters of one image; servers refuse larger ones."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,9 @@ class RunManager(Steering):
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
         super().__init__(env, LiveRuns(env, slots))
+        self.teams = Teams(env, self._runs)
+        env.team = self.teams
+        self._watch = InactivityWatch(env, self._runs, self.teams)
         self.resolve_agent = resolve_agent
         self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
         self._workflow_locks: dict[str, Lock] = {}
@@ -82,11 +84,13 @@ class RunManager(Steering):
         images: tuple[ImagePart, ...] = (),
         strategy: Dispatch = Dispatch.QUEUE,
         mode: RunMode = RunMode.AUTO,
+        approval: ApprovalMode | None = None,
     ) -> str:
         """Say something in a workflow: starts a run, or reaches the one that works, as ``strategy`` says. Returns the run's id.
 
         Args:
             agent: who answers when a run starts; None takes the stored agent ``agent_id``, else the workflow's, else the default one.
+            approval: how often a person is asked in a run that starts; None takes the agent's own mode.
 
         Raises:
             LimitError: the message is too long.
@@ -100,9 +104,11 @@ class RunManager(Steering):
             active = await self._find_active(row)
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
-            elif active is not None and await self._dispatch(active, message):
+            elif active is not None and await self._say(active, message):
                 return active
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if approval is not None:
+                who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
     async def regenerate(self, workflow_id: str, run_id: str) -> str:
@@ -142,6 +148,7 @@ class RunManager(Steering):
 
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
         run_id = new_id()
+        settings = await self._env.repos.settings.load()
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
         started = RunStarted(
             agent_id=who.agent_id,
@@ -149,6 +156,8 @@ class RunManager(Steering):
             mode=mode,
             previous_run_id=previous,
             correlation_id=run_id,
+            max_depth=settings.max_depth,
+            approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
             language=language(),
             workspace=row.folders,
         )
@@ -166,27 +175,6 @@ class RunManager(Steering):
             log.warning("what follows the start of run %s failed: %s", run_id, error)
         return run_id
 
-    async def _dispatch(self, run_id: str, message: UserMessage) -> bool:
-        """Say something to a run that is alive; False when it was over before that could be written."""
-        live = await self._runs.load(run_id)
-        interrupts = message.strategy is Dispatch.INTERRUPT
-        if interrupts and await self._runs.stop(live, "interrupt", message):
-            self._runs.drive(live)
-            return True
-
-        def decide(now: RunState) -> list[EventBody] | None:
-            if now.status.final:
-                return None
-            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if interrupts else []
-            # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
-            goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
-            return [*closing, message, *([RunResumed()] if goes_on else [])]
-
-        try:
-            return await self._env.journal.append_if(live.handle, decide)
-        finally:
-            self._runs.drive(live)
-
     # -- what there is -------------------------------------------------------------------------------------------------------------
 
     def active(self, workflow_id: str) -> str | None:
@@ -198,6 +186,8 @@ class RunManager(Steering):
         for row in await self._env.repos.runs.alive():
             if row.parent_run_id is None:
                 self._runs.alive[row.workflow_id] = row.id
+            else:
+                self.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
 
     async def _find_active(self, row: Workflow) -> str | None:
         known = self.active(row.id)
@@ -218,22 +208,38 @@ class RunManager(Steering):
     # -- waiting and restarting ----------------------------------------------------------------------------------------------------
 
     async def wait(self, run_id: str) -> Run:
-        """Wait until the run is over or waits for someone; returns its row."""
+        """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
         live = await self._runs.load(run_id)
-        while live.at_work and live.task is not None:
-            await wait({live.task})
+        while not live.handle.current.status.final or live.at_work:
+            working = [each.task for each in (live, *await self._runs.below(live)) if each.at_work and each.task is not None]
+            if not working:
+                break
+            await wait(working, return_when=FIRST_COMPLETED)
+            # What follows from an end, a parent that goes on, begins in the next round of the loop.
+            await sleep(0)
         if live.handle.stale or live.handle.row is None:
             return await self._env.repos.runs.get(run_id)
         return live.handle.row
 
+    async def team_of(self, run_id: str) -> list[RunHandle]:
+        """A run and everything below it that is not over, from the top down."""
+        live = await self._runs.load(run_id)
+        return [live.handle, *(below.handle for below in await self._runs.below(live))]
+
     async def resume_all(self) -> list[str]:
         """Go on with every run a kill cut off; runs that wait for a person or are paused stay as they are."""
         resumed = []
-        for row in await self._env.repos.runs.alive():
+        rows = await self._env.repos.runs.alive()
+        known = {row.id for row in rows}
+        for row in rows:
             live = self._runs.get(row.id)
-            if row.status is not RunStatus.PROCESSING or (live is not None and live.at_work):
+            if row.status is RunStatus.PAUSED or (live is not None and live.at_work):
                 continue
             try:
+                if row.parent_run_id is not None and row.parent_run_id not in known:
+                    # Its parent ended while it was being stopped.
+                    await self._runs.cancel(row.id)
+                    continue
                 await self.resume(row.id)
             except AtelierError as error:
                 log.warning("run %s cannot go on: %s", row.id, error)
@@ -241,11 +247,13 @@ class RunManager(Steering):
                 # One journal that cannot be folded must not hold up the others.
                 log.exception("run %s cannot be read", row.id)
             else:
-                resumed.append(row.id)
+                if row.status is RunStatus.PROCESSING:
+                    resumed.append(row.id)
         return resumed
 
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended: the next start goes on with them."""
+        await self._watch.close()
         await self._runs.close()
 
     def forget(self, workflow_id: str) -> None:
@@ -271,20 +279,3 @@ class RunManager(Steering):
 
     def _workflow_lock(self, workflow_id: str) -> Lock:
         return self._workflow_locks.setdefault(workflow_id, Lock())
-
-
-def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
-    """Refuse a message nobody could answer.
-
-    Raises:
-        UsageError: it is blank and has no image.
-        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
-    """
-    if not content.strip() and not images:
-        raise UsageError(N_("The message is empty. Write something, or attach an image."))
-    if len(images) > MOST_IMAGES:
-        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
-    if any(len(image.data) > IMAGE_BYTES for image in images):
-        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
-    if len(content) > limits.MESSAGE:
-        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)

@@ -1,4 +1,4 @@
-"""Slots: how many runs may work at once."""
+"""Slots: how many teams may work at once. A root run and everything below it share one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import deque
 
 
 class Slots:
-    """A counting gate, first come first served. Giving a slot back never waits, so that a cancelled run cannot keep its own.
+    """A counting gate, first come first served; who names the same team shares its slot. Giving one back never waits, so that a cancelled
+    run cannot keep its own.
 
     Attributes:
         limit: how many there are; a smaller number takes no slot away from who has one.
@@ -15,8 +16,8 @@ class Slots:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._taken = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._teams: dict[str, int] = {}
+        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     @property
     def limit(self) -> int:
@@ -30,33 +31,42 @@ class Slots:
     @property
     def taken(self) -> int:
         """Slots in use."""
-        return self._taken
+        return len(self._teams)
 
-    async def take(self) -> bool:
-        """Wait for a slot; returns whether there was a wait."""
-        if self._taken < self._limit and not self._waiting:
-            self._taken += 1
+    async def take(self, team: str) -> bool:
+        """Wait for a slot, or share the one the team has; returns whether there was a wait."""
+        if team in self._teams:
+            self._teams[team] += 1
+            return False
+        if len(self._teams) < self._limit and not self._waiting:
+            self._teams[team] = 1
             return False
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        self._waiting.append((team, turn))
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.free()
-            elif turn in self._waiting:
-                self._waiting.remove(turn)
+                self.free(team)
+            elif (team, turn) in self._waiting:
+                self._waiting.remove((team, turn))
             raise
         return True
 
-    def free(self) -> None:
-        """Give a slot back."""
-        self._taken -= 1
+    def free(self, team: str) -> None:
+        """Give a slot, or a share of one, back."""
+        self._teams[team] -= 1
+        if self._teams[team] == 0:
+            del self._teams[team]
         self._hand_out()
 
     def _hand_out(self) -> None:
-        while self._waiting and self._taken < self._limit:
-            turn = self._waiting.popleft()
+        for waiting in list(self._waiting):
+            team, turn = waiting
+            # Whoever shares a slot that was handed out meanwhile need not wait for one of its own.
+            if team not in self._teams and len(self._teams) >= self._limit:
+                continue
+            self._waiting.remove(waiting)
             if not turn.done():
-                self._taken += 1
+                self._teams[team] = self._teams.get(team, 0) + 1
                 turn.set_result(None)

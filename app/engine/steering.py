@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from app.domain.errors import ConflictError
+from collections.abc import Callable
+from typing import Any
+
+from app.domain import limits
+from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.chat import ImagePart
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.domain.events import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
     CallStatus,
+    CompactionUndone,
+    Dispatch,
+    EntryPinned,
     EventBody,
     Injected,
     LimitKind,
+    LimitsRaised,
     PauseReason,
     QuestionAnswered,
-    ReplyInterrupted,
-    RunFinished,
     RunPaused,
     RunResumed,
+    UserMessage,
 )
 from app.domain.question import QuestionStatus
-from app.domain.workflow import RunMode, RunStatus
-from app.engine.live import LiveRuns
-from app.engine.run.driver import CANCELLED, closing_events
+from app.domain.workflow import RunMode
+from app.engine.journal import Decide, Part
+from app.engine.live import LiveRun, LiveRuns, lost_reply
+from app.engine.run import compaction
+from app.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from app.engine.run.environment import RunEnvironment
+from app.engine.run.mend import mended
 from app.engine.run.prompt import FINISH_NOTE
 from app.engine.run.reduce import FINISH_NOW
+from app.engine.run.results import call_finished, closed
 from app.engine.run.state import RunState
 from app.engine.run.steps import Wait, next_step
-from app.engine.run.tool_calls import finished
 from app.i18n import N_
 from app.tools.core.user_question import answer_result
+
+MOST_IMAGES = 10
+IMAGE_BYTES = 8 * 1024 * 1024
+"""Base64 characters of one image; servers refuse larger ones."""
 
 
 class Steering:
@@ -37,14 +55,22 @@ class Steering:
         self._runs = live
 
     async def pause(self, run_id: str) -> None:
-        """Let the current step end, then hold the run until ``resume``.
+        """Let the current step end, then hold the run and everything below it until ``resume``.
 
         Raises:
             ConflictError: the run is over.
         """
         live = await self._runs.load(run_id)
+        await self._pause(live)
+        for child in await self._runs.below(live):
+            if not child.handle.current.status.final:
+                await self._pause(child, late=True)
+
+    async def _pause(self, live: LiveRun, *, late: bool = False) -> None:
 
         def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final and late:
+                return None
             if now.status.final:
                 raise ConflictError(N_("This run is over; there is nothing to pause."))
             return [RunPaused(reason=PauseReason.USER)] if now.pause is None else None
@@ -65,8 +91,11 @@ class Steering:
     ) -> None:
         """Go on with a run that was paused, cut off by a kill, stopped at a limit, or failed to reach its model.
 
+        What is below it and was paused by a person goes on too.
+
         Args:
-            raise_limits: what to add to the caps that stopped it. A limit that stays stops it again.
+            raise_limits: what to add to the caps that stopped it; a sub-agent's is added to the caps above it too. A limit that stays stops
+                it again.
             steps: in stepping mode, how many steps to take; None takes them all.
             finish: give one last answer without tools, whatever the limit says.
 
@@ -77,11 +106,12 @@ class Steering:
         if live.at_work and live.driver is not None and live.driver.pause_requested:
             # The pause that was asked for has not come yet: take it back.
             live.driver.pause_requested = False
+            await self._resume_below(live, mode)
             return
         state = live.handle.current
         if state.failed and (await self._env.repos.workflows.get(state.workflow_id)).head_run_id != run_id:
             raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
-        lost = [] if live.at_work else await self._lost_reply(run_id)
+        lost = [] if live.at_work else await lost_reply(self._env.repos, run_id)
         resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=steps)
 
         def decide(now: RunState) -> list[EventBody] | None:
@@ -89,49 +119,109 @@ class Steering:
                 raise ConflictError(N_("This run is at work already."))
             if now.status.final and not now.failed:
                 raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
-            if now.status is RunStatus.AWAITING_USER and isinstance(next_step(now), Wait):
+            if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
+                # It waits for somebody, and nothing but that somebody can help it on.
                 return None
             closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True) if finish else []
             note = [Injected(reason=FINISH_NOW, content=FINISH_NOTE)] if finish else []
             return [resumed, *lost, *closing, *note]
 
         try:
-            if await self._env.journal.append_if(live.handle, decide, clear_partial=True):
+            above = await self._above(live) if raise_limits else []
+            if await self._resume_with(live, decide, above, raise_limits or {}):
                 self._runs.revived(live)
         finally:
             self._runs.drive(live)
+        if finish:
+            for child in await self._runs.below(live):
+                await self._runs.cancel(child.handle.run_id)
+        await self._resume_below(live, mode)
 
-    async def _lost_reply(self, run_id: str) -> list[EventBody]:
-        """What a kill left of a streamed reply, as the event that keeps it."""
-        partial = await self._env.repos.journal.partial(run_id)
-        if not partial or not (partial.get("content") or partial.get("reasoning")):
-            return []
-        return [
-            ReplyInterrupted(
-                message_id=str(partial["message_id"]),
-                content=str(partial.get("content") or ""),
-                reasoning=str(partial.get("reasoning") or ""),
-                reason="killed",
-            )
-        ]
+    async def _resume_with(
+        self,
+        live: LiveRun,
+        decide: Callable[[RunState], list[EventBody] | None],
+        above: list[LiveRun],
+        raised: dict[LimitKind, float],
+    ) -> bool:
+        def parts() -> list[Part]:
+            bodies = decide(live.handle.current)
+            if not bodies:
+                return []
+            out = [Part(live.handle, bodies, clear_partial=True)]
+            child = live
+            for parent in above:
+                if not parent.handle.current.status.final:
+                    out.append(Part(parent.handle, [LimitsRaised(child_id=child.handle.run_id, raise_limits=raised)]))
+                child = parent
+            return out
+
+        return await self._env.journal.append_together([live.handle, *(parent.handle for parent in above)], parts)
+
+    async def _above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first."""
+        return [await self._runs.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
+
+    async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
+        """Let go on what was paused together with a run."""
+        for child in await self._runs.below(live):
+            if child.driver is not None and child.at_work:
+                child.driver.pause_requested = False
+            await self._resume_from(child, PauseReason.USER, RunResumed(mode=mode))
+            self._runs.drive(child)
+
+    async def step(self, run_id: str) -> int:
+        """One step of a stepping run and of every run below it that waits for one; returns how many took one.
+
+        Raises:
+            ConflictError: none of them waits for a step.
+        """
+        live = await self._runs.load(run_id)
+        taken = 0
+        for each in [live, *await self._runs.below(live)]:
+            if await self._resume_from(each, PauseReason.STEP, RunResumed(steps=1)):
+                taken += 1
+            self._runs.drive(each)
+        if not taken:
+            raise ConflictError(N_("Nothing waits for a step here."))
+        return taken
 
     async def cancel(self, run_id: str) -> None:
-        """Stop at once: the model's request is closed, the tool cancelled, what was done is kept. A run that is over stays as it is."""
+        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
+        await self._runs.cancel(run_id)
+
+    async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
+        """Say something to one agent of a team.
+
+        Raises:
+            UsageError, LimitError: the message is blank or too long.
+            ConflictError: its run is over.
+        """
+        check_message(content)
+        if not await self._say(run_id, UserMessage(content=mended(content), strategy=strategy)):
+            raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
+
+    async def _say(self, run_id: str, message: UserMessage) -> bool:
+        """Say something to a run that is alive; False when it was over before that could be written."""
         live = await self._runs.load(run_id)
-        if await self._runs.stop(live, "cancel"):
-            return
-        lost = await self._lost_reply(run_id)
+        interrupts = message.strategy is Dispatch.INTERRUPT
+        if interrupts and await self._runs.stop(live, "interrupt", message):
+            self._runs.drive(live)
+            return True
 
         def decide(now: RunState) -> list[EventBody] | None:
             if now.status.final:
                 return None
-            closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True)
-            return [*lost, *closing, RunFinished(status=RunStatus.CANCELLED)]
+            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if interrupts else []
+            # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
+            goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
+            steps = 1 if now.pause is PauseReason.STEP else None
+            return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
 
         try:
-            await self._env.journal.append_if(live.handle, decide, clear_partial=True)
+            return await self._env.journal.append_if(live.handle, decide)
         finally:
-            self._runs.settled(live)
+            self._runs.drive(live)
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
         """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open.
@@ -154,10 +244,164 @@ class Steering:
             answer = QuestionAnswered(
                 question_id=question_id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text
             )
-            return [answer, finished(asked.call_id, tool, answer_result(answered), duration_ms=max(0, waited))]
+            return [answer, call_finished(asked.call_id, tool, answer_result(answered), duration_ms=max(0, waited))]
 
         try:
             await self._env.journal.append_if(live.handle, decide)
             self._env.record_answer(question.workflow_id, status)
         finally:
             self._runs.drive(live)
+
+    async def _resume_from(self, live: LiveRun, pause: PauseReason, resumed: RunResumed) -> bool:
+        def decide(now: RunState) -> list[EventBody] | None:
+            return [resumed] if now.pause is pause else None
+
+        return await self._env.journal.append_if(live.handle, decide)
+
+    # -- approvals -----------------------------------------------------------------------------------------------------------------
+
+    async def decide_approval(
+        self,
+        approval_id: str,
+        status: ApprovalStatus,
+        *,
+        arguments: dict[str, Any] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
+        rule: AllowRule | None = None,
+        note: str = "",
+        decided_by: str = "user",
+    ) -> None:
+        """Allow or reject a call that waits for it. A rejection is the call's result, with ``note`` as its reason.
+
+        Raises:
+            NotFoundError: no such request.
+            ConflictError: it was decided already.
+        """
+        request = await self._env.repos.approvals.get(approval_id)
+        live = await self._runs.load(request.run_id)
+
+        def decide(now: RunState) -> list[EventBody]:
+            asked = next((each for each in now.requests if each.id == approval_id), None)
+            call = now.call(request.call_id)
+            if asked is None or call is None or call.status != "asked":
+                raise ConflictError(N_("This was decided already."))
+            decided = ApprovalDecided(
+                approval_id=approval_id,
+                call_id=asked.call_id,
+                status=status,
+                arguments=arguments if arguments != asked.arguments else None,
+                scope=scope,
+                rule=rule,
+                note=note,
+                decided_by=decided_by,
+            )
+            if status is ApprovalStatus.APPROVED:
+                return [decided]
+            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, note, decided_by), code="rejected")]
+
+        try:
+            await self._env.journal.append_if(live.handle, decide)
+        finally:
+            self._runs.drive(live)
+
+    async def ask_approval_again(self, approval_id: str) -> None:
+        """The time to decide is over and starts anew.
+
+        Raises:
+            NotFoundError: no such request.
+        """
+        request = await self._env.repos.approvals.get(approval_id)
+        live = await self._runs.load(request.run_id)
+        again = ApprovalAskedAgain(approval_id=approval_id, call_id=request.call_id)
+        await self._env.journal.append_if(live.handle, lambda now: [again] if any(r.id == approval_id for r in now.requests) else None)
+
+    async def answer_child(self, child_run_id: str, text: str) -> None:
+        """Answer a sub-agent that asked its parent, in the parent's place.
+
+        Raises:
+            UsageError, LimitError: the answer is blank or too long.
+            ConflictError: it waits for no answer, or not any more.
+        """
+        check_message(text)
+        live = await self._runs.load(child_run_id)
+        parent = live.handle.current.parent_run_id
+        if parent is None or not live.handle.current.asked_parent:
+            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+        above = await self._runs.load(parent)
+        if not await self._env.teams.answer(above.handle, child_run_id, mended(text), by="user"):
+            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+        self._runs.drive(above)
+
+    # -- context -------------------------------------------------------------------------------------------------------------------
+
+    async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
+        """Pin an entry of a conversation, so that it is always sent whole, or take the pin away.
+
+        Raises:
+            NotFoundError: the conversation of the workflow's newest run, or of the sub-agent the entry belongs to, has no such entry.
+        """
+        live = await self._holder(workflow_id, origin)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            entry = next((entry for entry in now.conversation if entry.origin == origin), None)
+            if entry is None:
+                raise NotFoundError(N_("The conversation has no entry {origin} any more."), origin=origin)
+            return [EntryPinned(origin=origin, pinned=pinned)] if entry.pinned is not pinned else None
+
+        await self._change_context(live, decide)
+
+    async def undo_compaction(self, workflow_id: str, origin: str) -> None:
+        """Send whole again what a compaction cut or replaced; ``origin`` is the compaction's.
+
+        Raises:
+            NotFoundError: nothing of it is in the conversation, or a later summary holds it (that one is undone first).
+        """
+        live = await self._holder(workflow_id, origin)
+
+        def decide(now: RunState) -> list[EventBody]:
+            if not compaction.can_undo(now, origin):
+                raise NotFoundError(N_("This was undone already, or a later summary holds it. Undo the later one first."))
+            return [CompactionUndone(origin=origin)]
+
+        await self._change_context(live, decide)
+
+    async def _holder(self, workflow_id: str, origin: str) -> LiveRun:
+        """The run whose conversation an entry can be changed in: a sub-agent's own, else the newest of the workflow."""
+        made_by = origin.partition(":")[0]
+        row = await self._env.repos.workflows.get(workflow_id)
+        live = await self._runs.load(made_by)
+        if live.handle.workflow_id == workflow_id and live.handle.current.parent_run_id is not None:
+            return live
+        if row.head_run_id is None:
+            raise NotFoundError(N_("There is no run {id}."), id=made_by)
+        return await self._runs.load(row.head_run_id)
+
+    async def _change_context(self, live: LiveRun, decide: Decide) -> None:
+        if await self._env.journal.append_if(live.handle, decide) and live.handle.current.status.final:
+            self._runs.conversations.finished(live.handle.current)
+
+
+def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
+    """What the agent reads when its call was not allowed."""
+    what = f"{request.tool} {request.operation}".strip()
+    if decided_by == "timeout":
+        return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
+    reason = f" Reason: {note}" if note else ""
+    return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."
+
+
+def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
+    """Refuse a message nobody could answer.
+
+    Raises:
+        UsageError: it is blank and has no image.
+        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
+    """
+    if not content.strip() and not images:
+        raise UsageError(N_("The message is empty. Write something, or attach an image."))
+    if len(images) > MOST_IMAGES:
+        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
+    if any(len(image.data) > IMAGE_BYTES for image in images):
+        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
+    if len(content) > limits.MESSAGE:
+        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import Usage
+from app.domain.agent import AgentConfig, Budget
 from app.domain.events import LimitKind
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has used so far; ``seconds`` counts working time only, not waiting for a person."""
+    """What counts against a run's caps, sub-agents included but for ``iterations``; ``seconds`` is working time, not waiting for someone."""
 
     iterations: int
     tool_calls: int
-    usage: Usage
+    tokens: int
+    cost: float
     seconds: float
 
 
@@ -43,8 +44,8 @@ def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spen
     """The first cap that forbids another request to the model."""
     used = {
         LimitKind.ITERATIONS: spent.iterations,
-        LimitKind.TOKENS: spent.usage.tokens_input + spent.usage.tokens_output,
-        LimitKind.COST: spent.usage.cost,
+        LimitKind.TOKENS: spent.tokens,
+        LimitKind.COST: spent.cost,
         LimitKind.TIME: spent.seconds,
     }
     return _first(used, caps(agent, raised))
@@ -60,6 +61,46 @@ def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spen
     """Working seconds that remain, None when time is not capped."""
     cap = caps(agent, raised).get(LimitKind.TIME)
     return None if cap is None else max(0.0, cap - spent.seconds)
+
+
+def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent, parts: int, wanted: Budget) -> Budget | LimitKind:
+    """One sub-agent's part of what is left, when that is divided into ``parts``; what it wants, when that is less.
+
+    A cap the parent does not have sets none. Returns the kind of limit of which nothing is left to give.
+    """
+    allowed = caps(agent, raised)
+    used: dict[LimitKind, float] = {
+        LimitKind.COST: spent.cost,
+        LimitKind.TOKENS: spent.tokens,
+        LimitKind.TIME: spent.seconds,
+        LimitKind.TOOL_CALLS: spent.tool_calls,
+    }
+    asked = {
+        LimitKind.COST: wanted.max_cost,
+        LimitKind.TOKENS: wanted.max_tokens,
+        LimitKind.TIME: wanted.max_seconds,
+        LimitKind.TOOL_CALLS: wanted.max_tool_calls,
+    }
+    given: dict[LimitKind, float | None] = {}
+    for kind, value in used.items():
+        cap, want = allowed.get(kind), asked[kind]
+        if cap is None:
+            given[kind] = want
+            continue
+        left = (cap - value) / parts
+        if kind in (LimitKind.TOKENS, LimitKind.TOOL_CALLS):
+            left = math.floor(left)
+        # A sub-agent without tool calls can still answer; without tokens, money or time it can do nothing.
+        if left < 0 or (left == 0 and kind is not LimitKind.TOOL_CALLS):
+            return kind
+        given[kind] = left if want is None else min(want, left)
+    tokens, calls = given[LimitKind.TOKENS], given[LimitKind.TOOL_CALLS]
+    return Budget(
+        max_cost=given[LimitKind.COST],
+        max_tokens=None if tokens is None else int(tokens),
+        max_seconds=given[LimitKind.TIME],
+        max_tool_calls=None if calls is None else int(calls),
+    )
 
 
 def _first(used: dict[LimitKind, float], allowed: dict[LimitKind, float]) -> Reached | None:

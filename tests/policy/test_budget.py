@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from app.domain.agent import Budget
-from app.domain.chat import Usage
 from app.domain.events import LimitKind
-from app.policy.budget import Spent, before_calls, before_model, caps, seconds_left
+from app.policy.budget import Spent, before_calls, before_model, caps, seconds_left, share
 from tests.support.runs import agent
 
 
 def spent(iterations: int = 0, tool_calls: int = 0, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> Spent:
-    return Spent(iterations, tool_calls, Usage(tokens_input=tokens, cost=cost), seconds)
+    return Spent(iterations, tool_calls, tokens, cost, seconds)
 
 
 def test_only_iterations_are_capped_without_a_budget() -> None:
@@ -35,3 +34,22 @@ def test_raising_adds_to_a_cap() -> None:
     config = agent(budget=Budget(max_seconds=10))
     assert seconds_left(config, {LimitKind.TIME: 5}, spent(seconds=12)) == 3
     assert seconds_left(config, {}, spent(seconds=12)) == 0
+
+
+def test_a_share_is_a_part_of_what_is_left() -> None:
+    config = agent(budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=7))
+    used = spent(tokens=100, cost=1.0, tool_calls=1)
+    assert share(config, {}, used, 3, Budget()) == Budget(max_tokens=300, max_cost=1 / 3, max_tool_calls=2)
+    assert share(config, {}, used, 1, Budget(max_tokens=50, max_seconds=9)) == Budget(
+        max_tokens=50, max_cost=1.0, max_tool_calls=6, max_seconds=9
+    )
+    assert share(config, {LimitKind.TOKENS: 900}, used, 1, Budget()) == Budget(max_tokens=1800, max_cost=1.0, max_tool_calls=6)
+
+
+def test_nothing_can_be_shared_when_nothing_is_left() -> None:
+    config = agent(budget=Budget(max_tokens=1000, max_tool_calls=3))
+    assert share(config, {}, spent(tokens=1000), 1, Budget()) is LimitKind.TOKENS
+    assert share(config, {}, spent(tokens=999), 2, Budget()) is LimitKind.TOKENS
+    assert share(config, {}, spent(tool_calls=4), 1, Budget()) is LimitKind.TOOL_CALLS
+    # Without tool calls a sub-agent can still answer.
+    assert share(config, {}, spent(tool_calls=3), 1, Budget()) == Budget(max_tokens=1000, max_tool_calls=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.agent import AgentConfig
 from app.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from app.domain.errors import ContextOverflowError
 from app.engine.run.compaction import CUT_MARK, shortened
@@ -130,7 +131,7 @@ def plan(
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
-    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and len(shortened(e.text)) < len(e.text))
+    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and not e.pinned and len(shortened(e.text)) < len(e.text))
 
 
 def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
@@ -142,14 +143,20 @@ def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target:
         if kept > target and index < len(found) - 1:
             break
         keep_from = index
-    gone = tuple(entry for group in found[:keep_from] for entry in group)
+    # A reply and its results stay together: a pin on one of them holds all.
+    gone = tuple(entry for group in found[:keep_from] if not any(entry.pinned for entry in group) for entry in group)
     # A lone summary that is summarised again would go round in circles.
     return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
 
 
 def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
     """Only the newest group and a summary are left and are still ``over`` tokens too long: the longest text gives way."""
-    longest = max(entries, key=lambda entry: len(entry.text))
+    longest = max((entry for entry in entries if not entry.pinned), key=lambda entry: len(entry.text), default=entries[-1])
+    if longest.pinned:
+        raise ContextOverflowError(
+            N_("The pinned messages alone do not fit into the model's window of {window} tokens. Unpin some, or choose a larger model."),
+            window=window,
+        )
     size = len(longest.text.encode("utf-8", errors="replace"))
     # Characters may take several bytes: what has to go is reckoned in this text's own mixture.
     gone = int(over / factor * BYTES_PER_TOKEN * len(longest.text) / max(1, size)) + len(CUT_MARK) + 40
@@ -169,10 +176,15 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
         messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
         tools=tools,
         temperature=state.agent.temperature,
-        max_tokens=min(state.agent.max_tokens, max(64, window // 4)),
+        max_tokens=reply_limit(state.agent, window),
         enable_thinking=state.agent.enable_thinking,
         context_window=window,
     )
+
+
+def reply_limit(agent: AgentConfig, window: int) -> int:
+    """Most tokens of the reply: what the agent wants, and never more than a quarter of the window."""
+    return min(agent.max_tokens, max(64, window // 4))
 
 
 def messages(entries: tuple[Entry, ...]) -> list[ChatMessage]:

@@ -8,8 +8,10 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.domain.approval import ApprovalStatus
 from app.domain.errors import AtelierError, StorageError
 from app.domain.events import (
+    ApprovalDecided,
     CallStatus,
     EventBody,
     LimitKind,
@@ -26,10 +28,25 @@ from app.domain.workflow import RunStatus
 from app.engine.journal import RunHandle
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import ModelCall
+from app.engine.run.results import closed
 from app.engine.run.state import RunState
-from app.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Step, Wait, next_step
-from app.engine.run.tool_calls import INTERRUPTED, ToolCalls, closed
+from app.engine.run.steps import (
+    AnswerChildren,
+    Append,
+    CallModel,
+    Done,
+    ExecuteCalls,
+    Finish,
+    RecoverCalls,
+    StartChildren,
+    Step,
+    StopChildren,
+    Wait,
+    next_step,
+)
+from app.engine.run.tool_calls import INTERRUPTED, ToolCalls
 from app.engine.slots import Slots
+from app.engine.team.port import NO_ANSWER
 from app.i18n import _
 from app.llm.secrets import redact
 from app.policy import budget
@@ -41,17 +58,22 @@ SUPERSEDED = "The user sent a new message instead of waiting for this."
 OUT_OF_TIME = "The time allowed for this run was over before it was done."
 
 
+CANCEL = RunFinished(status=RunStatus.CANCELLED)
+
+
 @dataclass(eq=False, slots=True)
 class Stop:
     """Why the driver is stopped in the middle of a step: the run ends, or it goes on with ``then``.
 
     Attributes:
         done: whether it was done, once that is known; False when the run was over before it could be.
+        end: how the run ends, when it is not to go on.
     """
 
     kind: Literal["cancel", "interrupt"]
     done: asyncio.Future[bool]
     then: tuple[EventBody, ...] = ()
+    end: RunFinished = CANCEL
 
 
 class Driver:
@@ -84,7 +106,7 @@ class Driver:
             while True:
                 try:
                     if not has_slot:
-                        waited = await self._slots.take()
+                        waited = await self._slots.take(self._handle.current.root_run_id)
                         has_slot = True
                         if waited:
                             await self._forget_wait()
@@ -103,7 +125,7 @@ class Driver:
                         return
         finally:
             if has_slot:
-                self._slots.free()
+                self._slots.free(self._handle.current.root_run_id)
 
     async def _forget_wait(self) -> None:
         """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
@@ -118,7 +140,7 @@ class Driver:
         state = self._handle.current
         step = next_step(state)
         # A run that waits for its user can be paused too: then the answer alone does not set it going.
-        waits = isinstance(step, Wait) and step.reason == "user"
+        waits = isinstance(step, Wait) and step.reason in ("user", "approval", "children", "parent")
         if self.pause_requested and (waits or not isinstance(step, Append | Finish | Wait | Done)):
             if await self._if_still(state, RunPaused(reason=PauseReason.USER)):
                 self.pause_requested = False
@@ -148,7 +170,15 @@ class Driver:
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
             ending = step.ending
-            await self._if_still(state, RunFinished(status=ending.status, summary=ending.summary, result=ending.result))
+            end = RunFinished(status=ending.status, summary=ending.summary, result=ending.result)
+            await self._env.teams.conclude(self._handle, lambda now: [end] if now is state else None)
+        elif isinstance(step, StartChildren):
+            await self._env.teams.start(self._handle, step.child_ids)
+        elif isinstance(step, AnswerChildren):
+            for child_id in step.child_ids:
+                await self._env.teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
+        elif isinstance(step, StopChildren):
+            await self._env.teams.stop_below(self._handle)
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
@@ -162,9 +192,12 @@ class Driver:
         if not isinstance(error, AtelierError) or isinstance(error, StorageError):
             log.error("a step failed unexpectedly", exc_info=error)
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
-        failed = RunFailed(code=code, message=message)
+        failed: EventBody = RunFailed(code=code, message=message)
         kept = self._model_call.interrupted("error") if self._model_call and not isinstance(error, StorageError) else []
-        await self._env.journal.append_if(self._handle, lambda now: None if now.status.final else [*kept, failed], clear_partial=True)
+        if self._handle.current.parent_run_id is not None:
+            # Nobody would try a sub-agent again: its parent is told.
+            failed = RunFinished(status=RunStatus.ERROR, error=message)
+        await self._env.teams.conclude(self._handle, lambda now: None if now.status.final else [*kept, failed], clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
@@ -197,8 +230,8 @@ class Driver:
 
     async def _stopped(self, stop: Stop) -> None:
         """Commit what a stop means. A run that ended in the very moment stays as it ended."""
-        reason, text = ("stopped", CANCELLED) if stop.kind == "cancel" else ("superseded", SUPERSEDED)
-        end = (RunFinished(status=RunStatus.CANCELLED),) if stop.kind == "cancel" else ()
+        reason, text = ("stopped", stop.end.error or CANCELLED) if stop.kind == "cancel" else ("superseded", SUPERSEDED)
+        end = (stop.end,) if stop.kind == "cancel" else ()
 
         done = False
 
@@ -212,7 +245,7 @@ class Driver:
             return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
 
         try:
-            await self._env.journal.append_if(self._handle, decide, clear_partial=True)
+            await self._env.teams.conclude(self._handle, decide, clear_partial=True)
         except Exception:
             done = False
             raise
@@ -245,6 +278,12 @@ def closing_events(state: RunState, status: CallStatus, text: str, *, only_start
     if not only_started:
         for question in state.questions:
             events.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
+        for request in state.requests:
+            events.append(
+                ApprovalDecided(
+                    approval_id=request.id, call_id=request.call_id, status=ApprovalStatus.CANCELLED, note=text, decided_by="stop"
+                )
+            )
     for call in state.open_calls:
         if lost and call.status == "started":
             events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)

@@ -13,6 +13,7 @@ from app.engine.bus import EventBus
 from app.engine.gateway import ModelGateway
 from app.engine.journal import FaultPoint, Journal, no_fault
 from app.engine.run.state import RunState
+from app.engine.team.port import TeamPort
 from app.llm.tokens import Calibration
 from app.storage.repositories import Repositories
 from app.tools.base import QuestionGate
@@ -27,6 +28,8 @@ class RunEnvironment:
     Attributes:
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
+        team: the other runs; set by the run manager.
+        frames: prompt frames that are in the database already.
         fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
     """
 
@@ -39,9 +42,17 @@ class RunEnvironment:
     memory_search: MemorySearch | None = None
     questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
+    team: TeamPort | None = None
+    frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
+
+    @property
+    def teams(self) -> TeamPort:
+        """The team port of a running engine."""
+        assert self.team is not None, "the run manager has not been made"
+        return self.team
 
     def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
         """Publish a stream event that is not kept: tokens, progress.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import random
 from contextlib import aclosing
 
-from app.domain.agent import ToolDialect, ToolMode
+from app.domain import limits
+from app.domain.agent import ToolDialect
 from app.domain.base import new_id
 from app.domain.chat import (
     ChatMessage,
@@ -20,6 +23,7 @@ from app.domain.chat import (
     ToolSpec,
     Usage,
 )
+from app.domain.context import PromptFrame
 from app.domain.errors import ContextOverflowError, ProviderError
 from app.domain.events import (
     ContextCompacted,
@@ -28,9 +32,11 @@ from app.domain.events import (
     ModelRetried,
     ReplyInterrupted,
     RunFailed,
+    RunFinished,
     WindowLearned,
 )
 from app.domain.stream import ChunkType
+from app.domain.workflow import RunStatus
 from app.engine.gateway import OpenModel
 from app.engine.journal import RunHandle
 from app.engine.run import context, prompt
@@ -40,7 +46,7 @@ from app.engine.run.state import Entry, RunState
 from app.i18n import N_, _
 from app.llm.secrets import redact
 from app.llm.tokens import cost, estimate
-from app.tools.base import ToolCategory
+from app.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
 
@@ -59,19 +65,40 @@ def offered_tools(env: RunEnvironment, state: RunState) -> tuple[ToolSpec, ...]:
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
     """Names of the tools the model may call directly."""
-    enabled = enabled_names(env, state)
-    if state.agent.tool_mode is not ToolMode.INVOKE:
-        return enabled
-    control = [tool.name for tool in env.registry.get_tools_by_category(ToolCategory.CONTROL)]
-    return [name for name in control if name != "wait_parent" or state.parent_run_id is not None]
+    return visible_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=_configured(env, state),
+        depth=state.depth,
+        max_depth=state.max_depth,
+        has_parent=state.parent_run_id is not None,
+        child_asks=any(child.question for child in state.children),
+    )
 
 
 def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
-    """The agent's tools: those named, and those of its sections."""
+    """Every tool the run may call: those the agent names and those of its sections, as its depth and tool mode allow."""
+    return usable_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=_configured(env, state),
+        depth=state.depth,
+        max_depth=state.max_depth,
+    )
+
+
+def _configured(env: RunEnvironment, state: RunState) -> list[str]:
     names = list(state.agent.tools)
     for section in state.agent.sections:
         names += [tool.name for tool in env.registry.get_tools_by_section(section)]
-    return [name for name in dict.fromkeys(names) if env.registry.has(name)]
+    return names
+
+
+def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> PromptFrame:
+    """What a request sends besides the conversation, named by a hash of it."""
+    content = json.dumps([workflow_id, system, [tool.model_dump() for tool in tools]], ensure_ascii=False)
+    name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
 
 
 def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
@@ -97,6 +124,9 @@ class ModelCall:
         self._reasoning_ms = 0
         self._saved_at = env.clock.monotonic()
         self._estimated = 0
+        self._frame: PromptFrame | None = None
+        self._with_tools = True
+        self._based_on = 0
 
     async def perform(self, *, with_tools: bool) -> None:
         """Ask and commit the reply, or commit why it failed."""
@@ -126,8 +156,9 @@ class ModelCall:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
         tools = offered_tools(self._env, state) if with_tools else ()
-        listed = self._env.registry.format_tool_list_for_context(enabled_names(self._env, state))
-        system = prompt.system_prompt(state, listed)
+        system = prompt.system_prompt(state, self._tools_text(state))
+        self._frame = make_frame(state.workflow_id, system, tools)
+        self._with_tools = with_tools
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
         tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
@@ -137,6 +168,7 @@ class ModelCall:
             factor = self._env.calibrations[state.agent.model].factor
             step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
             if isinstance(step, context.Ready):
+                self._based_on = state.last_seq
                 return step
             if isinstance(step, context.CutResults):
                 await self._env.journal.append(
@@ -147,6 +179,15 @@ class ModelCall:
                 await self._env.journal.append(self._handle, shorter)
             else:
                 await self._summarise(opened, step, window, factor)
+
+    def _tools_text(self, state: RunState) -> str:
+        return tools_text(
+            self._env.registry,
+            mode=state.agent.tool_mode,
+            enabled=_configured(self._env, state),
+            depth=state.depth,
+            max_depth=state.max_depth,
+        )
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
@@ -238,6 +279,8 @@ class ModelCall:
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
+        frame = self._frame
+        new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
         await self._env.journal.append(
             self._handle,
             ModelReplied(
@@ -245,6 +288,9 @@ class ModelCall:
                 reply=unique_calls(reply, used),
                 provider=opened.info.provider,
                 dialect=opened.dialect.value,
+                frame=frame.id if frame else "",
+                with_tools=self._with_tools,
+                based_on=self._based_on,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
                 context_window=ready.window,
@@ -252,7 +298,9 @@ class ModelCall:
                 reasoning_ms=self._reasoning_ms or (duration_ms if reply.reasoning else 0),
             ),
             clear_partial=True,
+            frames=new,
         )
+        self._env.frames.update(each.id for each in new)
 
     def _earlier_call_ids(self) -> set[str]:
         return {call.id for entry in self._handle.current.entries for call in entry.calls}
@@ -272,8 +320,29 @@ class ModelCall:
         await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
 
     async def _failed(self, code: str, error: ProviderError) -> None:
-        failed = RunFailed(code=code, message=redact(error.localized(_)), recoverable=error.recoverable or code != "bad_request")
-        await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+        state = self._handle.current
+        message = redact(error.localized(_))
+        if state.parent_run_id is None:
+            failed = RunFailed(code=code, message=message, recoverable=error.recoverable or code != "bad_request")
+            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+            return
+        if error.recoverable and state.retries + 1 < limits.CHILD_ATTEMPTS:
+            # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
+            delay = retry_delay(state.retries, random.random())
+            retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
+            await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
+            await self._env.clock.sleep(delay)
+            return
+        attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
+        end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
+        await self._env.teams.conclude(self._handle, lambda now: [*self.interrupted("error"), end], clear_partial=True)
+
+
+def retry_delay(retries: int, chance: float) -> float:
+    """Seconds before a sub-agent's next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
+    (0–1), so that several do not come back at once."""
+    first, longest = limits.CHILD_RETRY_S
+    return min(longest, first * 2**retries) * (1 - chance / 4)
 
 
 def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +9,6 @@ from app.domain.chat import Usage
 from app.domain.events import (
     CallStatus,
     ContextCompacted,
-    EventBody,
     LimitReached,
     LoopDetected,
     ModelReplied,
@@ -34,51 +31,36 @@ from app.domain.events import (
 )
 from app.domain.question import UserQuestion
 from app.domain.stream import ChunkType
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from app.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from app.engine.run import project_team
+from app.engine.run.projection import (
+    Chunk,
+    In,
+    Projection,
+    Totals,
+    complete_chunk,
+    lineage,
+    message,
+    notice,
+    on,
+    projectors,
+    status_chunk,
+    waiting_or,
+)
 from app.engine.run.state import RunState
 
-Chunk = tuple[ChunkType, dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums of the workflow before the event; stream events of type ``usage`` carry them."""
-
-    usage: Usage = field(default_factory=Usage)
-    pending_questions: int = 0
-
-
-@dataclass
-class Projection:
-    """Everything one event changes outside the journal. ``workflow`` holds the changed fields of the workflow's row."""
-
-    chunks: list[Chunk] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
-    executions: list[ToolExecution] = field(default_factory=list)
-    questions: list[UserQuestion] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
-    deleted_tasks: list[str] = field(default_factory=list)
-    workflow: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _In:
-    event: RunEvent
-    before: RunState | None
-    after: RunState
-    totals: Totals
-
-
-_projectors: dict[str, Callable[[_In, Any, Projection], None]] = {}
+__all__ = ["Chunk", "Projection", "Totals", "project", "project_task", "project_team"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: Totals) -> Projection:
     """The projection of one event, given the run's state before and after it and the workflow's sums before it."""
     out = Projection()
-    projector = _projectors.get(event.body.type)
+    projector = projectors.get(event.body.type)
     if projector is not None:
-        projector(_In(event, before, after, totals), event.body, out)
+        projector(In(event, before, after, totals), event.body, out)
+    changed = before is not None and before.status is not after.status
+    if changed and not any(kind is ChunkType.RUN_STATUS for kind, _data in out.chunks):
+        out.chunks.append(status_chunk(after.status))
     return out
 
 
@@ -88,65 +70,27 @@ def project_task(body: TaskChanged) -> Projection:
     return Projection(chunks=[_task_chunk(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
 
 
-def _for(
-    kind: type[EventBody],
-) -> Callable[[Callable[[_In, Any, Projection], None]], Callable[[_In, Any, Projection], None]]:
-    def register(function: Callable[[_In, Any, Projection], None]) -> Callable[[_In, Any, Projection], None]:
-        _projectors[kind.model_fields["type"].default] = function
-        return function
-
-    return register
-
-
-def _message(at: _In, role: MessageRole, **fields: Any) -> Message:
-    return Message(
-        id=fields.pop("id", at.event.id),
-        workflow_id=at.event.workflow_id,
-        run_id=at.event.run_id,
-        seq=at.event.stream_from,
-        role=role,
-        agent_name=at.after.agent.name if role is not MessageRole.USER else "",
-        created_at=at.event.time,
-        **fields,
-    )
-
-
-def _notice(at: _In, kind: str, content: str = "", **details: Any) -> Message:
-    return _message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
-
-
-def _status(status: RunStatus) -> Chunk:
-    return ChunkType.RUN_STATUS, {"status": status.value}
-
-
-def _complete(status: str, error: str = "") -> Chunk:
-    data: dict[str, Any] = {"status": status}
-    if error:
-        data["error"] = error
-    return ChunkType.WORKFLOW_COMPLETE, data
-
-
-@_for(RunStarted)
-def _run_started(at: _In, body: RunStarted, out: Projection) -> None:
+@on(RunStarted)
+def _run_started(at: In, body: RunStarted, out: Projection) -> None:
     if body.parent_run_id is None:
         out.chunks.append((ChunkType.WORKFLOW_START, {}))
         out.workflow.update(status=WorkflowStatus.RUNNING, head_run_id=at.event.run_id)
-    out.chunks.append(_status(RunStatus.PROCESSING))
+    out.chunks.append(status_chunk(RunStatus.PROCESSING))
 
 
-@_for(UserMessage)
-def _user_message(at: _In, body: UserMessage, out: Projection) -> None:
+@on(UserMessage)
+def _user_message(at: In, body: UserMessage, out: Projection) -> None:
     images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
     data: dict[str, Any] = {"message_id": body.message_id, "role": "user", "content": body.content, "strategy": body.strategy.value}
     if images:
         data["images"] = len(images)
     out.chunks.append((ChunkType.MESSAGE, data))
     details = {"images": images} if images else {}
-    out.messages.append(_message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
+    out.messages.append(message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
 
 
-@_for(ModelReplied)
-def _model_replied(at: _In, body: ModelReplied, out: Projection) -> None:
+@on(ModelReplied)
+def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
     reply = body.reply
     if reply.content or reply.reasoning:
         data: dict[str, Any] = {"message_id": body.message_id, "role": "assistant", "content": reply.content}
@@ -154,7 +98,7 @@ def _model_replied(at: _In, body: ModelReplied, out: Projection) -> None:
             data["reasoning"] = reply.reasoning
         out.chunks.append((ChunkType.MESSAGE, data))
     out.messages.append(
-        _message(
+        message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
@@ -172,9 +116,12 @@ def _model_replied(at: _In, body: ModelReplied, out: Projection) -> None:
     _usage(at, body.usage, out, body.context_tokens, body.context_window)
 
 
-def _usage(at: _In, added: Usage, out: Projection, context_tokens: int, context_window: int) -> None:
+def _usage(at: In, added: Usage, out: Projection, context_tokens: int, context_window: int) -> None:
     total = at.totals.usage + added
-    out.workflow.update(usage=total, context_tokens=context_tokens)
+    out.workflow.update(usage=total)
+    if at.after.parent_run_id is None:
+        out.workflow.update(context_tokens=context_tokens)
+    team = _add_to_team(at, added, out)
     out.chunks.append(
         (
             ChunkType.USAGE,
@@ -183,23 +130,31 @@ def _usage(at: _In, added: Usage, out: Projection, context_tokens: int, context_
                 "context_tokens": context_tokens,
                 "context_window": context_window,
                 "estimated": added.estimated,
-                "run": _sum(at.after.usage),
+                "run": _sum(at.after.total.usage),
+                "team": _sum(team),
                 "workflow": _sum(total),
             },
         )
     )
 
 
+def _add_to_team(at: In, added: Usage, out: Projection) -> Usage:
+    root = at.after.root_run_id
+    team = at.totals.teams.get(root, Usage()) + added
+    out.team = (root, team)
+    return team
+
+
 def _sum(usage: Usage) -> dict[str, Any]:
     return {"tokens_input": usage.tokens_input, "tokens_output": usage.tokens_output, "cost": round(usage.cost, 8)}
 
 
-@_for(ReplyInterrupted)
-def _reply_interrupted(at: _In, body: ReplyInterrupted, out: Projection) -> None:
+@on(ReplyInterrupted)
+def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
     data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "interrupted": True}
     out.chunks.append((ChunkType.MESSAGE, data))
     out.messages.append(
-        _message(
+        message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
@@ -211,13 +166,13 @@ def _reply_interrupted(at: _In, body: ReplyInterrupted, out: Projection) -> None
     )
 
 
-@_for(ModelRetried)
-def _model_retried(at: _In, body: ModelRetried, out: Projection) -> None:
+@on(ModelRetried)
+def _model_retried(at: In, body: ModelRetried, out: Projection) -> None:
     out.chunks.append((ChunkType.RETRY, {"reason": body.reason, "details": {"attempt": body.attempt, "delay_s": body.delay_s}}))
 
 
-@_for(ToolCallStarted)
-def _tool_started(at: _In, body: ToolCallStarted, out: Projection) -> None:
+@on(ToolCallStarted)
+def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
     data: dict[str, Any] = {
         "call_id": body.call_id,
         "tool": body.tool,
@@ -234,7 +189,7 @@ def _tool_started(at: _In, body: ToolCallStarted, out: Projection) -> None:
     out.executions.append(_execution(at, body, at.event.time))
 
 
-def _execution(at: _In, intent: ToolCallStarted, started_at: datetime, **result: Any) -> ToolExecution:
+def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: Any) -> ToolExecution:
     return ToolExecution(
         id=f"{at.event.run_id}:{intent.call_id}",
         workflow_id=at.event.workflow_id,
@@ -254,8 +209,8 @@ def _execution(at: _In, intent: ToolCallStarted, started_at: datetime, **result:
     )
 
 
-@_for(ToolCallFinished)
-def _tool_finished(at: _In, body: ToolCallFinished, out: Projection) -> None:
+@on(ToolCallFinished)
+def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
     call = at.before.call(body.call_id) if at.before else None
     data: dict[str, Any] = {
         "call_id": body.call_id,
@@ -283,12 +238,12 @@ def _tool_finished(at: _In, body: ToolCallFinished, out: Projection) -> None:
     )
 
 
-@_for(OutputShown)
-def _output_shown(at: _In, body: OutputShown, out: Projection) -> None:
+@on(OutputShown)
+def _output_shown(at: In, body: OutputShown, out: Projection) -> None:
     data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "output_type": body.output_type}
     out.chunks.append((ChunkType.MESSAGE, data))
     out.messages.append(
-        _message(
+        message(
             at, MessageRole.ASSISTANT, id=body.message_id, kind="output", content=body.content, details={"output_type": body.output_type}
         )
     )
@@ -306,20 +261,21 @@ def _task_chunk(body: TaskChanged) -> Chunk:
     return kinds[body.action], data
 
 
-@_for(TaskChanged)
-def _task_changed(at: _In, body: TaskChanged, out: Projection) -> None:
+@on(TaskChanged)
+def _task_changed(at: In, body: TaskChanged, out: Projection) -> None:
     changed = project_task(body)
     out.chunks += changed.chunks
     out.tasks += changed.tasks
     out.deleted_tasks += changed.deleted_tasks
 
 
-@_for(QuestionAsked)
-def _question_asked(at: _In, body: QuestionAsked, out: Projection) -> None:
+@on(QuestionAsked)
+def _question_asked(at: In, body: QuestionAsked, out: Projection) -> None:
     question = body.question
     pending = at.totals.pending_questions + 1
-    out.chunks.append((ChunkType.USER_QUESTION_START, {"user_question": _question_payload(question), "pending": pending}))
-    out.chunks.append(_status(RunStatus.AWAITING_USER))
+    payload = {**_question_payload(question), "agent_name": at.after.agent.name, "lineage": lineage(at.after)}
+    out.chunks.append((ChunkType.USER_QUESTION_START, {"user_question": payload, "pending": pending}))
+    out.chunks.append(status_chunk(RunStatus.AWAITING_USER))
     out.questions.append(question)
     out.workflow.update(pending_questions=pending, status=WorkflowStatus.WAITING)
 
@@ -341,8 +297,8 @@ def _question_payload(question: UserQuestion) -> dict[str, Any]:
     return payload
 
 
-@_for(QuestionAnswered)
-def _question_answered(at: _In, body: QuestionAnswered, out: Projection) -> None:
+@on(QuestionAnswered)
+def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
     pending = max(0, at.totals.pending_questions - 1)
     out.chunks.append(
         (ChunkType.USER_QUESTION_COMPLETE, {"question_id": body.question_id, "status": body.status.value, "pending": pending})
@@ -358,67 +314,70 @@ def _question_answered(at: _In, body: QuestionAnswered, out: Projection) -> None
         out.questions.append(asked.model_copy(update=answered))
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
-        out.chunks.append(_status(RunStatus.PROCESSING))
-        out.workflow.update(status=WorkflowStatus.RUNNING)
+        out.chunks.append(status_chunk(RunStatus.PROCESSING))
+        out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_questions=pending))
 
 
-@_for(ContextCompacted)
-def _context_compacted(at: _In, body: ContextCompacted, out: Projection) -> None:
+@on(ContextCompacted)
+def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
     details: dict[str, Any] = {"dropped": len(body.dropped), "tokens_before": body.tokens_before, "tokens_after": body.tokens_after}
     shown = {**details, "summary": body.summary} if body.summary else details
     out.chunks.append((ChunkType.CONTEXT_COMPACTED, {"reason": body.method, "details": shown}))
-    out.messages.append(_notice(at, "context_compacted", content=body.summary, method=body.method, **details))
+    out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
     if body.usage.tokens_input or body.usage.tokens_output:
         out.workflow.update(usage=at.totals.usage + body.usage)
+        _add_to_team(at, body.usage, out)
 
 
-@_for(LimitReached)
-def _limit_reached(at: _In, body: LimitReached, out: Projection) -> None:
+@on(LimitReached)
+def _limit_reached(at: In, body: LimitReached, out: Projection) -> None:
     details: dict[str, Any] = {"value": body.value, "cap": body.cap}
     out.chunks.append((ChunkType.LIMIT_REACHED, {"reason": body.limit.value, "details": details}))
-    out.messages.append(_notice(at, "limit_reached", limit=body.limit.value, **details))
+    out.messages.append(notice(at, "limit_reached", limit=body.limit.value, **details))
 
 
-@_for(LoopDetected)
-def _loop_detected(at: _In, body: LoopDetected, out: Projection) -> None:
+@on(LoopDetected)
+def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
     details: dict[str, Any] = {"tool": body.tool, "count": body.count}
     out.chunks.append((ChunkType.LOOP_DETECTED, {"reason": body.action, "details": details}))
-    out.messages.append(_notice(at, "loop_detected", action=body.action, **details))
+    out.messages.append(notice(at, "loop_detected", action=body.action, **details))
 
 
-@_for(RunPaused)
-def _run_paused(at: _In, body: RunPaused, out: Projection) -> None:
-    out.chunks.append(_status(RunStatus.PAUSED))
-    if at.after.parent_run_id is None:
+@on(RunPaused)
+def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
+    out.chunks.append(status_chunk(RunStatus.PAUSED))
+    if at.after.parent_run_id is not None:
+        if body.reason is not PauseReason.USER:
+            # The others may go on working, but somebody has to look.
+            out.workflow.update(status=WorkflowStatus.WAITING)
+    else:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
-            out.chunks.append(_complete("limited"))
+            out.chunks.append(complete_chunk("limited"))
 
 
-@_for(RunResumed)
-def _run_resumed(at: _In, body: RunResumed, out: Projection) -> None:
-    out.chunks.append(_status(at.after.status))
-    if at.after.parent_run_id is None:
-        waiting = at.after.status is RunStatus.AWAITING_USER
-        out.workflow.update(status=WorkflowStatus.WAITING if waiting else WorkflowStatus.RUNNING)
+@on(RunResumed)
+def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
+    out.chunks.append(status_chunk(at.after.status))
+    out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING))
 
 
-@_for(RunFailed)
-def _run_failed(at: _In, body: RunFailed, out: Projection) -> None:
+@on(RunFailed)
+def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
     out.chunks.append((ChunkType.ERROR, {"code": body.code, "message": body.message, "recoverable": body.recoverable}))
-    out.messages.append(_notice(at, "error", content=body.message, code=body.code, recoverable=body.recoverable))
-    out.chunks.append(_status(RunStatus.ERROR))
+    out.messages.append(notice(at, "error", content=body.message, code=body.code, recoverable=body.recoverable))
+    out.chunks.append(status_chunk(RunStatus.ERROR))
     if at.after.parent_run_id is None:
-        out.chunks.append(_complete("error", body.message))
+        out.chunks.append(complete_chunk("error", body.message))
         out.workflow.update(status=WorkflowStatus.ERROR)
 
 
-@_for(RunFinished)
-def _run_finished(at: _In, body: RunFinished, out: Projection) -> None:
-    out.chunks.append(_status(body.status))
+@on(RunFinished)
+def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
+    out.chunks.append(status_chunk(body.status))
     if body.status is not RunStatus.COMPLETED or body.summary:
-        out.messages.append(_notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
+        out.messages.append(notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
     if at.after.parent_run_id is None:
-        out.chunks.append(_complete(body.status.value, body.error))
+        out.chunks.append(complete_chunk(body.status.value, body.error))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

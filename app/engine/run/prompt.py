@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from app.domain.agent import ToolMode
+from collections.abc import Sequence
+
+from app.domain import limits
+from app.domain.team import ChildState
 from app.engine.run.state import Entry, EntryKind, RunState
 
 LANGUAGE_NAMES = {"en": "English", "fr": "French"}
@@ -17,7 +20,7 @@ FINISH_NOTE = "The limit of this run is reached. Give your final answer now from
 
 
 def system_prompt(state: RunState, tool_list: str = "") -> str:
-    """The system message: the owner's own words first, then the facts the agent cannot know, then the tools named in text."""
+    """The system message: the owner's own words first, then the facts the agent cannot know, then what is said of its tools in text."""
     parts = [state.agent.system_prompt.strip()]
     facts = []
     if state.started_at is not None:
@@ -25,8 +28,26 @@ def system_prompt(state: RunState, tool_list: str = "") -> str:
     language = LANGUAGE_NAMES.get(state.language, "English")
     facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
     parts.append(" ".join(facts))
-    if state.agent.tool_mode is ToolMode.INVOKE and tool_list:
+    if tool_list:
         parts.append(tool_list)
+    return "\n\n".join(parts)
+
+
+def child_questions(asking: Sequence[ChildState]) -> str:
+    """The note about sub-agents that wait for this agent's answer."""
+    lines = [f"- {child.name} (child_id {child.id}): {child.question}" for child in asking]
+    return "Sub-agents of yours wait for your answer. Answer each with answer_child.\n" + "\n".join(lines)
+
+
+def child_reports(children: Sequence[ChildState]) -> str:
+    """The note with the reports of sub-agents that worked in the background; long ones are cut so that all have their part."""
+    room = max(400, limits.RESULT_TO_MODEL // max(1, len(children)))
+    parts = ["Sub-agents of yours that worked in the background are done. Take their reports into account and answer the user."]
+    for child in children:
+        text = child.report or child.error or "(no report)"
+        if len(text) > room:
+            text = f"{text[: room // 2]}\n[… {len(text) - room} characters left out …]\n{text[-room // 2 :]}"
+        parts.append(f"## {child.name} ({child.status.value}, child_id {child.id})\n{text}")
     return "\n\n".join(parts)
 
 

@@ -10,17 +10,32 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from app.domain.approval import ApprovalScope, ApprovalStatus
 from app.domain.events import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    ApprovalRequested,
     CallStatus,
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    ChildrenJoined,
+    ChildrenPlanned,
+    ChildStarted,
+    CompactionUndone,
     ContextCompacted,
     Dispatch,
+    EntryPinned,
     EventBody,
     Injected,
     LimitReached,
+    LimitsRaised,
     LoopDetected,
     ModelReplied,
     ModelRetried,
     OutputShown,
+    ParentAnswered,
+    ParentAsked,
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
@@ -38,12 +53,11 @@ from app.domain.events import (
     UserMessage,
     WindowLearned,
 )
+from app.domain.team import ChildStatus
 from app.domain.workflow import RunStatus
+from app.engine.run import compaction, team
 from app.engine.run.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
 from app.policy import loop_guard
-
-CUT_TO = 400
-"""Characters kept of a tool result that is cut to make room."""
 
 FINISH_NOW = "finish_now"
 """Reason of the note that asks for a last answer without tools."""
@@ -80,7 +94,41 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
     state = replace(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
     handler = _handlers.get(body.type)
-    return handler(state, body, event) if handler else state
+    return _with_status(handler(state, body, event)) if handler else state
+
+
+def _with_status(state: RunState) -> RunState:
+    """The status follows from what is open; an end and a pause come from their own events."""
+    if state.status.final or state.failed:
+        return state
+    status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
+    return state if status is state.status else replace(state, status=status)
+
+
+def _open_status(state: RunState) -> RunStatus:
+    if state.questions:
+        return RunStatus.AWAITING_USER
+    if any(call.status == "started" for call in state.calls) or runnable_calls(state):
+        return RunStatus.PROCESSING
+    if state.requests:
+        return RunStatus.AWAITING_APPROVAL
+    waits = {call.waits_for for call in state.calls if call.status == "waiting"}
+    if "parent" in waits:
+        return RunStatus.AWAITING_PARENT
+    if "children" in waits or (not state.needs_model and not state.open_calls and state.entries and state.working_children):
+        return RunStatus.AWAITING_CHILDREN
+    return RunStatus.PROCESSING
+
+
+def runnable_calls(state: RunState) -> tuple[CallState, ...]:
+    """Planned calls that may run now: those before the first one that a person must allow, for a later call may build on it."""
+    runnable: list[CallState] = []
+    for call in state.calls:
+        if call.status == "asked":
+            break
+        if call.status == "planned":
+            runnable.append(call)
+    return tuple(runnable)
 
 
 def _on(kind: type[B]) -> Callable[[Callable[[RunState, B, RunEvent], RunState]], Callable[[RunState, B, RunEvent], RunState]]:
@@ -103,6 +151,12 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         parent_run_id=body.parent_run_id,
         correlation_id=body.correlation_id or event.run_id,
         depth=body.depth,
+        parent_call_id=body.parent_call_id,
+        title=body.title,
+        workspace=body.workspace,
+        lineage=body.lineage,
+        max_depth=body.max_depth,
+        approvals=body.approvals,
         started_at=event.time,
         last_seq=event.seq,
         last_time=event.time,
@@ -121,7 +175,7 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
     return replace(
         state,
-        entries=(*state.entries, user_entry(event.seq, body)),
+        entries=(*state.entries, user_entry(event.seq, body, _origin(event))),
         needs_model=True,
         iterations=0,
         ending=None,
@@ -129,17 +183,28 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     )
 
 
+def _origin(event: RunEvent) -> str:
+    return f"{event.run_id}:{event.seq}"
+
+
 def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
-    added = tuple(user_entry(seq, message) for message in state.silent)
+    added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
     return replace(state, entries=state.entries + added, silent=())
 
 
 @_on(ModelReplied)
 def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunState:
     reply = body.reply
-    entry = Entry(seq=event.seq, kind=EntryKind.REPLY, text=reply.content, reasoning=reply.reasoning, calls=reply.tool_calls)
+    entry = Entry(
+        seq=event.seq,
+        kind=EntryKind.REPLY,
+        text=reply.content,
+        reasoning=reply.reasoning,
+        calls=reply.tool_calls,
+        origin=_origin(event),
+    )
     steps = None if state.steps is None else max(0, state.steps - 1)
     state = replace(
         state,
@@ -151,6 +216,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         context_tokens=body.context_tokens,
         dialect=body.dialect,
         overflows=0,
+        retries=0,
         steps=steps,
         message_id=body.message_id,
         final_only=False,
@@ -167,7 +233,7 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     first, *rest = state.queued
     return replace(
         state,
-        entries=(*state.entries, user_entry(seq, first)),
+        entries=(*state.entries, user_entry(seq, first, f"{state.run_id}:{seq}#0")),
         queued=tuple(rest),
         needs_model=True,
         iterations=0,
@@ -183,7 +249,7 @@ def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent)
 
 @_on(ModelRetried)
 def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
-    return state
+    return replace(state, retries=state.retries + 1) if body.again else state
 
 
 def _with_call(state: RunState, changed: CallState) -> RunState:
@@ -213,7 +279,11 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         tool=call.call.name,
         success=body.status is CallStatus.OK,
         retention=Retention.DISPOSABLE,
+        origin=_origin(event),
     )
+    state = team.told(state, call)
+    requests = tuple(request for request in state.requests if request.call_id != body.call_id)
+    state = replace(state, requests=requests) if len(requests) != len(state.requests) else state
     state = _with_call(replace(state, entries=(*state.entries, entry)), replace(call, status="done"))
     if body.status in (CallStatus.OK, CallStatus.ERROR):
         digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
@@ -249,24 +319,21 @@ def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> Ru
     state = replace(state, questions=(*state.questions, body.question))
     call = state.call(body.question.call_id)
     if call is not None:
-        state = _with_call(state, replace(call, status="waiting"))
-    return replace(state, status=RunStatus.AWAITING_USER)
+        state = _with_call(state, replace(call, status="waiting", waits_for="user"))
+    return state
 
 
 @_on(QuestionAnswered)
 def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent) -> RunState:
     left = tuple(question for question in state.questions if question.id != body.question_id)
-    status = RunStatus.AWAITING_USER if left else RunStatus.PROCESSING
-    if state.status.final or state.status is RunStatus.PAUSED:
-        status = state.status
-    return replace(state, questions=left, status=status)
+    return replace(state, questions=left)
 
 
 @_on(Injected)
 def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
-    entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content)
+    entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=_origin(event))
     return replace(
-        state,
+        team.noted(state, body.reason),
         entries=(*state.entries, entry),
         needs_model=True,
         asked_done=state.asked_done or body.reason == ARE_YOU_DONE,
@@ -274,34 +341,19 @@ def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
     )
 
 
-CUT_MARK = "\n[… {missing} characters were cut to save room {hint}…]\n"
-
-
-def shortened(text: str, kept: int = CUT_TO, hint: str = "; call the tool again to read them ") -> str:
-    """The beginning and end of a long text, ``kept`` characters in all, with how much is missing between."""
-    if len(text) <= kept + 80:
-        return text
-    half = kept // 2
-    return f"{text[:half]}{CUT_MARK.format(missing=len(text) - 2 * half, hint=hint)}{text[-half:]}"
-
-
 @_on(ContextCompacted)
 def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
-    dropped = frozenset(body.dropped)
-    state = replace(state, usage=state.usage + body.usage)
-    if body.method in ("cut_results", "cut_message"):
-        cut = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
+    return compaction.compacted(replace(state, usage=state.usage + body.usage), body, event)
 
-        def shorter(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-            return tuple(replace(e, text=shortened(e.text, *cut), cut=True) if e.seq in dropped else e for e in entries)
 
-        return replace(state, history=shorter(state.history), entries=shorter(state.entries))
-    summary = Entry(seq=event.seq, kind=EntryKind.SUMMARY, text=body.summary, retention=Retention.CRITICAL)
-    return replace(
-        state,
-        history=(summary, *(e for e in state.history if e.seq not in dropped)),
-        entries=tuple(e for e in state.entries if e.seq not in dropped),
-    )
+@_on(EntryPinned)
+def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunState:
+    return compaction.pinned(state, body.origin, body.pinned)
+
+
+@_on(CompactionUndone)
+def _compaction_undone(state: RunState, body: CompactionUndone, event: RunEvent) -> RunState:
+    return compaction.undone(state, body.origin)
 
 
 @_on(WindowLearned)
@@ -321,7 +373,7 @@ def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunS
 
 @_on(RunPaused)
 def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
-    return replace(state, pause=body.reason, status=RunStatus.PAUSED)
+    return replace(state, pause=body.reason)
 
 
 @_on(RunResumed)
@@ -341,7 +393,7 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         recent=recent,
         mode=mode,
         steps=body.steps if mode == "stepping" else None,
-        status=RunStatus.AWAITING_USER if state.questions else RunStatus.PROCESSING,
+        status=RunStatus.PROCESSING,
     )
 
 
@@ -353,5 +405,93 @@ def _run_failed(state: RunState, body: RunFailed, event: RunEvent) -> RunState:
 @_on(RunFinished)
 def _run_finished(state: RunState, body: RunFinished, event: RunEvent) -> RunState:
     return replace(
-        state, status=body.status, ending=None, needs_model=False, pause=None, summary=body.summary, result=body.result, error=body.error
+        state,
+        status=body.status,
+        ending=None,
+        needs_model=False,
+        pause=None,
+        summary=body.summary,
+        result=body.result,
+        error=body.error,
+        failed=False,
     )
+
+
+@_on(ApprovalRequested)
+def _approval_requested(state: RunState, body: ApprovalRequested, event: RunEvent) -> RunState:
+    state = replace(state, requests=(*state.requests, body.approval))
+    call = state.call(body.approval.call_id)
+    return _with_call(state, replace(call, status="asked")) if call is not None else state
+
+
+@_on(ApprovalDecided)
+def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -> RunState:
+    asked = next((request for request in state.requests if request.id == body.approval_id), None)
+    if asked is None:
+        return state
+    state = replace(state, requests=tuple(request for request in state.requests if request is not asked))
+    if body.status is not ApprovalStatus.APPROVED:
+        return state
+    if body.scope is not ApprovalScope.ONCE:
+        state = replace(state, allowed=state.allowed | {asked.tool})
+    call = state.call(body.call_id)
+    if call is None:
+        return state
+    changed = call.call if body.arguments is None else call.call.model_copy(update={"arguments": body.arguments, "error": None})
+    return _with_call(state, replace(call, call=changed, status="planned", allowed=True, edited=body.arguments is not None))
+
+
+@_on(ApprovalAskedAgain)
+def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunEvent) -> RunState:
+    again = tuple(
+        request.model_copy(update={"round": request.round + 1, "seen_ms": 0}) if request.id == body.approval_id else request
+        for request in state.requests
+    )
+    return replace(state, requests=again)
+
+
+@_on(ChildrenPlanned)
+def _children_planned(state: RunState, body: ChildrenPlanned, event: RunEvent) -> RunState:
+    return team.planned(state, body)
+
+
+@_on(ChildStarted)
+def _child_started(state: RunState, body: ChildStarted, event: RunEvent) -> RunState:
+    return team.started(state, body, event)
+
+
+@_on(ChildFinished)
+def _child_finished(state: RunState, body: ChildFinished, event: RunEvent) -> RunState:
+    return team.finished(state, body)
+
+
+@_on(ChildAsked)
+def _child_asked(state: RunState, body: ChildAsked, event: RunEvent) -> RunState:
+    return team.with_child(state, body.child_id, status=ChildStatus.ASKING, question=body.message, question_told=False)
+
+
+@_on(ChildAnswered)
+def _child_answered(state: RunState, body: ChildAnswered, event: RunEvent) -> RunState:
+    return team.with_child(state, body.child_id, status=ChildStatus.RUNNING, question="", question_told=False)
+
+
+@_on(ChildrenJoined)
+def _children_joined(state: RunState, body: ChildrenJoined, event: RunEvent) -> RunState:
+    return team.joined(state, body)
+
+
+@_on(ParentAsked)
+def _parent_asked(state: RunState, body: ParentAsked, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    state = replace(state, asked_parent=body.message)
+    return _with_call(state, replace(call, status="waiting", waits_for="parent")) if call is not None else state
+
+
+@_on(ParentAnswered)
+def _parent_answered(state: RunState, body: ParentAnswered, event: RunEvent) -> RunState:
+    return replace(state, asked_parent="")
+
+
+@_on(LimitsRaised)
+def _limits_raised(state: RunState, body: LimitsRaised, event: RunEvent) -> RunState:
+    return team.raised(state, body)

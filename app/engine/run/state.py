@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
 from app.domain.agent import AgentConfig
+from app.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from app.domain.chat import ImagePart, ToolCall, Usage
 from app.domain.events import LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
 from app.domain.question import UserQuestion
+from app.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from app.domain.workflow import RunMode, RunStatus
 from app.policy.budget import Spent
 
 NO_USAGE = Usage()
+DEFAULT_POLICY = ApprovalPolicy()
 
 
 class EntryKind(StrEnum):
@@ -31,7 +34,11 @@ class Entry:
 
     Attributes:
         seq: number of the event that made it; entries of earlier runs are numbered backwards from -1.
-        cut: the text was shortened to make room.
+        cut: the text was shortened to make room; ``full`` is what it was.
+        origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
+            for the nth of several made by one event).
+        pinned: a person wants it sent whole, always.
+        replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
 
     seq: int
@@ -45,16 +52,36 @@ class Entry:
     success: bool = True
     images: tuple[ImagePart, ...] = ()
     cut: bool = False
+    full: str = ""
+    origin: str = ""
+    pinned: bool = False
+    replaced: tuple[Entry, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CallState:
-    """A tool call of the newest reply: planned, started (its intent is committed), waiting for a person, or done."""
+    """A tool call of the newest reply.
+
+    Attributes:
+        status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
+            parent); done.
+        allowed: a person allowed this very call.
+        edited: the arguments a person put in place of the model's.
+        waits_for: what a waiting call waits for.
+        kind, children, stop_on_error: for a call that waits for sub-agents, what it is and whose end it waits for.
+    """
 
     call: ToolCall
-    status: Literal["planned", "started", "waiting", "done"] = "planned"
+    status: Literal["planned", "asked", "started", "waiting", "done"] = "planned"
     intent: ToolCallStarted | None = None
     started_at: datetime | None = None
+    allowed: bool = False
+    edited: bool = False
+    waits_for: Literal["", "user", "children", "parent"] = ""
+    kind: TeamCall | None = None
+    children: tuple[str, ...] = ()
+    stop_on_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +120,12 @@ class RunState:
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
         failed: the model could not be reached; a resume tries again.
+        lineage: the runs above this one, the root first.
+        approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
+        children: the sub-agents of this run; ``plans`` are those of them that have not started.
+        asked_parent: what this run asked its parent and has no answer to yet.
+        retries: failed model requests in a row that were tried again.
+        reminded: the model was told once of sub-agents that wait for its answer.
     """
 
     run_id: str
@@ -105,6 +138,12 @@ class RunState:
     parent_run_id: str | None = None
     correlation_id: str = ""
     depth: int = 0
+    parent_call_id: str = ""
+    title: str = ""
+    workspace: tuple[str, ...] = ()
+    lineage: tuple[Ancestor, ...] = ()
+    max_depth: int = 3
+    approvals: ApprovalPolicy = DEFAULT_POLICY
     started_at: datetime | None = None
     last_seq: int = 0
     last_time: datetime | None = None
@@ -115,6 +154,13 @@ class RunState:
     queued: tuple[UserMessage, ...] = ()
     silent: tuple[UserMessage, ...] = ()
     questions: tuple[UserQuestion, ...] = ()
+    requests: tuple[ApprovalRequest, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    children: tuple[ChildState, ...] = ()
+    plans: tuple[ChildPlan, ...] = ()
+    asked_parent: str = ""
+    retries: int = 0
+    reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
     needs_model: bool = False
     final_only: bool = False
@@ -152,7 +198,39 @@ class RunState:
 
     @property
     def spent(self) -> Spent:
-        return Spent(iterations=self.iterations, tool_calls=self.tool_calls, usage=self.usage, seconds=self.elapsed_ms / 1000)
+        """What counts against the caps: its own use, that of the sub-agents that are over, and what is set aside for those at work."""
+        total = self.total
+        aside = [child.share for child in self.children if child.started_at is not None and not child.status.over]
+        usage = total.usage
+        return Spent(
+            iterations=self.iterations,
+            tool_calls=total.tool_calls + sum(share.max_tool_calls or 0 for share in aside),
+            tokens=usage.tokens_input + usage.tokens_output + sum(share.max_tokens or 0 for share in aside),
+            cost=usage.cost + sum(share.max_cost or 0 for share in aside),
+            seconds=total.seconds + sum(share.max_seconds or 0 for share in aside),
+        )
+
+    @property
+    def total(self) -> Spending:
+        """What the run and the sub-agents of it that are over have used."""
+        total = Spending(usage=self.usage, tool_calls=self.tool_calls, seconds=self.elapsed_ms / 1000)
+        for child in self.children:
+            if child.status.over:
+                total += child.spent
+        return total
+
+    @property
+    def root_run_id(self) -> str:
+        return self.lineage[0].run_id if self.lineage else self.run_id
+
+    def child(self, child_id: str) -> ChildState | None:
+        """The sub-agent of this run with this id."""
+        return next((child for child in self.children if child.id == child_id), None)
+
+    @property
+    def working_children(self) -> tuple[ChildState, ...]:
+        """Sub-agents that have begun and are not over."""
+        return tuple(child for child in self.children if child.started_at is not None and not child.status.over)
 
     @property
     def raised_limits(self) -> dict[LimitKind, float]:
@@ -163,9 +241,9 @@ class RunState:
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
-def user_entry(seq: int, message: UserMessage) -> Entry:
+def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
     """A message as the conversation has it."""
-    return Entry(seq=seq, kind=EntryKind.USER, text=message.content, images=message.images, retention=Retention.CRITICAL)
+    return Entry(seq=seq, kind=EntryKind.USER, text=message.content, images=message.images, retention=Retention.CRITICAL, origin=origin)
 
 
 def carried(state: RunState) -> tuple[Entry, ...]:
@@ -174,21 +252,11 @@ def carried(state: RunState) -> tuple[Entry, ...]:
     Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
     """
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    kept += [user_entry(0, message) for message in (*state.silent, *state.queued)]
-    size = len(kept)
-    return tuple(
-        Entry(
-            seq=index - size,
-            kind=entry.kind,
-            text=entry.text,
-            retention=entry.retention,
-            reasoning="",
-            calls=entry.calls,
-            call_id=entry.call_id,
-            tool=entry.tool,
-            success=entry.success,
-            images=entry.images,
-            cut=entry.cut,
-        )
-        for index, entry in enumerate(kept)
-    )
+    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in (*state.silent, *state.queued)]
+    return renumbered(kept)
+
+
+def renumbered(entries: list[Entry]) -> tuple[Entry, ...]:
+    """Entries as a run's history: numbered backwards from -1, reasoning left out."""
+    size = len(entries)
+    return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))

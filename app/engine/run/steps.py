@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.domain.events import EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
+from app.domain.events import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
 from app.domain.task import TaskStatus
+from app.domain.team import ChildState, ChildStatus, TeamCall
 from app.domain.workflow import RunMode, RunStatus
-from app.engine.run.reduce import ARE_YOU_DONE
+from app.engine.run import prompt, team
+from app.engine.run.reduce import ARE_YOU_DONE, runnable_calls
+from app.engine.run.results import call_finished
 from app.engine.run.state import CallState, Ending, EntryKind, RunState
 from app.policy import budget, loop_guard
+from app.tools.results import capped
+from app.tools.teams.results import compose
+
+REST_HINT = "Ask the sub-agents for shorter reports."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class Append:
 class Wait:
     """Nothing to do until someone acts; costs nothing and survives a restart."""
 
-    reason: Literal["user", "paused", "failed"]
+    reason: Literal["user", "approval", "children", "parent", "paused", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,26 @@ class Done:
     """The run is over."""
 
 
-Step = CallModel | ExecuteCalls | RecoverCalls | Append | Wait | Finish | Done
+@dataclass(frozen=True, slots=True)
+class StartChildren:
+    """These planned sub-agents begin."""
+
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChildren:
+    """These sub-agents wait for an answer the run will not give any more: tell them to decide themselves."""
+
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopChildren:
+    """The run is to end: stop everything below it."""
+
+
+Step = CallModel | ExecuteCalls | RecoverCalls | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
 
 
 def next_step(state: RunState) -> Step:
@@ -74,23 +100,72 @@ def next_step(state: RunState) -> Step:
     started = tuple(call for call in state.calls if call.status == "started")
     if started:
         return RecoverCalls(started)
-    planned = tuple(call for call in state.calls if call.status == "planned")
-    if planned and state.ending is None:
-        return _gate(state, ExecuteCalls(planned))
-    if any(call.status == "waiting" for call in state.calls):
-        return Wait("user")
+    runnable = runnable_calls(state)
+    if runnable and state.ending is None:
+        return _gate(state, ExecuteCalls(runnable))
+    children = _children_step(state)
+    if children is not None:
+        return children
+    waiting = _waiting(state)
+    if waiting is not None:
+        return waiting
     if state.ending is not None:
-        return Finish(state.ending)
+        return StopChildren() if state.working_children or state.plans else Finish(state.ending)
     loop = _loop_step(state)
     if loop is not None:
         return loop
+    asking = tuple(child for child in state.children if child.status is ChildStatus.ASKING)
+    if any(not child.question_told for child in asking) and not state.final_only:
+        return Append((Injected(reason=team.CHILD_ASKS, content=prompt.child_questions(asking)),))
     if state.needs_model:
         return _gate(state, CallModel(with_tools=not state.final_only))
+    return _last_steps(state, asking)
+
+
+def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
+    """The agent has said what it had to say: what is still open is waited for and told, then the run ends."""
     open_tasks = [mark.name for mark in state.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)]
     # A guided model cannot reason about its plan, and its user made the tasks on purpose: asking it would only confuse.
     if open_tasks and not state.asked_done and state.dialect != "guided":
         return Append((Injected(reason=ARE_YOU_DONE, content=_are_you_done(open_tasks)),))
+    if asking:
+        return AnswerChildren(tuple(child.id for child in asking))
+    if state.working_children:
+        return Wait("children")
+    untold = [child for child in state.children if child.status.over and not child.told]
+    if untold:
+        return Append((Injected(reason=team.CHILD_REPORTS, content=prompt.child_reports(untold)),))
     return Finish(Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+
+
+def _children_step(state: RunState) -> Step | None:
+    """What sub-agents make necessary: starting those whose stage has come, and giving the calls that wait for them their results."""
+    if state.ending is None:
+        never = team.skippable(state)
+        if never:
+            return Append(tuple(ChildFinished(child_id=child.id, status=ChildStatus.NOT_RUN) for child in never))
+        ready = team.startable(state)
+        if ready:
+            return StartChildren(tuple(child.id for child in ready))
+    done = next((c for c in state.calls if c.status == "waiting" and c.waits_for == "children" and team.settled(state, c)), None)
+    if done is None:
+        return None
+    intent = done.intent
+    arguments = intent.arguments if intent else done.call.arguments
+    result = capped(compose(done.kind or TeamCall.JOIN, arguments, team.awaited(state, done)), REST_HINT)
+    return Append((call_finished(done.call.id, intent.tool if intent else done.call.name, result),))
+
+
+def _waiting(state: RunState) -> Wait | None:
+    """For whom the run waits in the middle of its calls."""
+    waits = {call.waits_for for call in state.calls if call.status == "waiting"}
+    if "user" in waits:
+        return Wait("user")
+    if any(call.status == "asked" for call in state.calls):
+        return Wait("approval")
+    if "parent" in waits:
+        return Wait("parent")
+    return Wait("children") if waits else None
 
 
 def _gate(state: RunState, step: CallModel | ExecuteCalls) -> Step:

@@ -5,30 +5,46 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from app.domain.approval import ApprovalRequest, RiskName
 from app.domain.base import new_id
 from app.domain.chat import ToolCall
 from app.domain.events import (
+    ApprovalRequested,
     CallStatus,
+    ChildrenJoined,
+    ChildrenPlanned,
     EventBody,
     LimitKind,
     OutputShown,
     QuestionAsked,
     TaskChanged,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from app.domain.question import UserQuestion
 from app.domain.stream import ChunkType
 from app.domain.task import Task
+from app.domain.team import TeamCall
 from app.engine.journal import RunHandle
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import direct_names, enabled_names
+from app.engine.run.results import call_finished, closed
 from app.engine.run.state import CallState, RunState
-from app.policy import budget
-from app.tools.base import AskUser, Effect, Tool, ToolContext, ToolResult
+from app.policy import approvals, budget
+from app.tools.base import (
+    AnswerChild,
+    AskParent,
+    AskUser,
+    Effect,
+    JoinChildren,
+    StartChildren,
+    Tool,
+    ToolCategory,
+    ToolContext,
+    ToolResult,
+)
 from app.tools.control.invoke import unwrap
 from app.tools.results import as_json
 
@@ -40,46 +56,26 @@ INTERRUPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model."""
+    """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
+
+    ``asks`` names the rule that makes a person allow it first.
+    """
 
     call: ToolCall
     intent: ToolCallStarted
     tool: Tool | None = None
     failure: ToolResult | None = None
-
-
-def finished(call_id: str, tool: str, result: ToolResult, *, duration_ms: int = 0, status: CallStatus | None = None) -> ToolCallFinished:
-    """The journal's event for a result."""
-    if status is None:
-        status = CallStatus.OK if result.success else CallStatus.TIMEOUT if result.data.get("code") == "timeout" else CallStatus.ERROR
-    return ToolCallFinished(
-        call_id=call_id,
-        tool=tool,
-        status=status,
-        result=result.data,
-        text=result.text or as_json(result.data),
-        error=str(result.data.get("error") or ""),
-        code=str(result.data.get("code") or ""),
-        duration_ms=duration_ms,
-        truncated=result.truncated,
-        end=result.end,
-        end_summary=result.end_summary,
-    )
-
-
-def closed(call: CallState, status: CallStatus, error: str) -> list[EventBody]:
-    """Events that close a call that will not run to its end."""
-    result = ToolResult.failure(error, status.value)
-    tool = call.intent.tool if call.intent else call.call.name
-    events: list[EventBody] = []
-    if call.intent is None:
-        events.append(ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments))
-    return [*events, finished(call.call.id, tool, result, status=status)]
+    asks: str | None = None
 
 
 def question_id(run_id: str, call_id: str) -> str:
     """The same question for every attempt at the same call."""
     return hashlib.sha256(f"question\x00{run_id}:{call_id}".encode()).hexdigest()[:32]
+
+
+def approval_id(state: RunState, call_id: str) -> str:
+    """One request a call; the reply it belongs to is part of it, so that a call id that is used again inherits nothing."""
+    return hashlib.sha256(f"approval\x00{state.run_id}:{state.message_id}:{call_id}".encode()).hexdigest()[:32]
 
 
 class ToolCalls:
@@ -90,16 +86,24 @@ class ToolCalls:
         self._handle = handle
 
     async def execute(self, calls: Sequence[CallState]) -> None:
-        """Run the next call, or the reading calls at the front together; the driver asks again for the rest."""
+        """Run the next call, or the reading calls at the front together; the driver asks again for the rest.
+
+        Calls a person must allow first are asked about, all at once; those before them run meanwhile.
+        """
         state = self._handle.current
-        batch = self._batch([self.prepare(state, call.call) for call in calls])
-        await self._env.journal.append(self._handle, *(prepared.intent for prepared in batch))
+        prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
+        requests = [self._request(state, one) for one in prepared if one.asks]
+        if requests:
+            await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in requests))
+            return
+        batch = self._batch(prepared)
+        await self._env.journal.append(self._handle, *(one.intent for one in batch))
         if len(batch) == 1:
             await self._run(batch[0])
         else:
             async with asyncio.TaskGroup() as group:
-                for prepared in batch:
-                    group.create_task(self._run(prepared))
+                for one in batch:
+                    group.create_task(self._run(one))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
         """Finish calls a kill left open: idempotent ones run again, the others are closed as interrupted."""
@@ -111,7 +115,7 @@ class ToolCalls:
             else:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
 
-    def prepare(self, state: RunState, call: ToolCall) -> Prepared:
+    def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
         """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""
         registry = self._env.registry
         name, arguments, via = call.name, call.arguments, ""
@@ -137,10 +141,61 @@ class ToolCalls:
             via=via,
             section=tool.section if tool else "",
             effect=(tool.operation_effect(arguments) if tool else Effect.READ).value,
-            risk=tool.risk.value if tool else "low",
+            risk=self._risk(state, tool, arguments),
             idempotent=tool.operation_idempotent(arguments) if tool else True,
         )
-        return Prepared(call=call, intent=intent, tool=tool, failure=failure)
+        asks = None if failure is not None or tool is None or allowed else self._asks(state, call, intent, tool)
+        return Prepared(call=call, intent=intent, tool=tool, failure=failure, asks=asks)
+
+    @staticmethod
+    def _risk(state: RunState, tool: Tool | None, arguments: dict[str, Any]) -> RiskName:
+        return approvals.risk_of(state.approvals, tool.name, tool.operation_risk(arguments).value) if tool is not None else "low"
+
+    def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool) -> str | None:
+        """The rule that makes a person allow this call first. Talking to a person or to the loop is never asked about."""
+        if tool.category is ToolCategory.CONTROL or intent.effect == Effect.INTERACT:
+            return None
+        if call.error is None and self._env.registry.problem(intent.tool, intent.arguments) is not None:
+            # It cannot run as it is: the model is told, and nobody is bothered.
+            return None
+        facts = approvals.Facts(
+            tool=intent.tool,
+            kind=tool.operation_kind(intent.arguments),
+            risk=self._risk(state, tool, intent.arguments),
+            section=intent.section,
+            server=intent.server,
+            changes=intent.effect != Effect.READ,
+            repaired=call.repaired,
+        )
+        return approvals.reason(state.approvals, facts, state.allowed)
+
+    def _request(self, state: RunState, prepared: Prepared) -> ApprovalRequest:
+        tool, intent = prepared.tool, prepared.intent
+        assert tool is not None
+        assert prepared.asks is not None
+        return ApprovalRequest(
+            id=approval_id(state, prepared.call.id),
+            workflow_id=state.workflow_id,
+            run_id=state.run_id,
+            root_run_id=state.root_run_id,
+            call_id=prepared.call.id,
+            agent_id=state.agent_id,
+            agent_name=state.agent.name,
+            lineage=state.lineage,
+            kind=tool.operation_kind(intent.arguments),
+            tool=intent.tool,
+            operation=str(intent.arguments.get("operation") or ""),
+            server=intent.server,
+            section=intent.section,
+            effect=intent.effect,
+            risk=self._risk(state, tool, intent.arguments),
+            reason=prepared.asks,
+            arguments=intent.arguments,
+            details=tool.operation_details(intent.arguments),
+            timeout_s=state.approvals.timeout_s,
+            on_timeout=state.approvals.on_timeout,
+            created_at=self._env.clock.now(),
+        )
 
     def _batch(self, prepared: list[Prepared]) -> list[Prepared]:
         state = self._handle.current
@@ -158,7 +213,7 @@ class ToolCalls:
     async def _run(self, prepared: Prepared) -> None:
         if prepared.failure is not None or prepared.tool is None:
             failure = prepared.failure or self._env.registry.unknown(prepared.intent.tool)
-            await self._env.journal.append(self._handle, finished(prepared.call.id, prepared.intent.tool, failure))
+            await self._env.journal.append(self._handle, call_finished(prepared.call.id, prepared.intent.tool, failure))
             return
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
@@ -167,11 +222,76 @@ class ToolCalls:
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
             await self._env.journal.append(self._handle, self._asked(prepared, outcome))
+        elif not isinstance(outcome, ToolResult):
+            await self._team(prepared, outcome)
         else:
-            done = finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
+            outcome = self._noting_edits(prepared, outcome)
+            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
             await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done)
             if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
                 self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
+
+    async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
+        """What a call wants of the team: events that make it wait, or an error for the model."""
+        journal, call_id = self._env.journal, prepared.call.id
+        if isinstance(outcome, StartChildren):
+            planned = ChildrenPlanned(
+                call_id=call_id,
+                kind=outcome.kind,
+                children=outcome.children,
+                background=outcome.background,
+                stop_on_error=outcome.stop_on_error,
+            )
+            await journal.append(self._handle, planned)
+        elif isinstance(outcome, AskParent):
+            await self._env.teams.ask_parent(self._handle, call_id, outcome.message)
+        elif isinstance(outcome, JoinChildren):
+            refusal = self._join_refusal(outcome)
+            if refusal is not None:
+                await journal.append(self._handle, call_finished(call_id, prepared.intent.tool, refusal))
+            else:
+                await journal.append(self._handle, ChildrenJoined(call_id=call_id, kind=TeamCall.JOIN, child_ids=outcome.child_ids))
+        else:
+            await self._answer(prepared, outcome)
+
+    def _join_refusal(self, outcome: JoinChildren) -> ToolResult | None:
+        """Waiting for a sub-agent that waits for this run would never end."""
+        children = {child.id: child for child in self._handle.current.children}
+        unknown = [child_id for child_id in outcome.child_ids if child_id not in children]
+        if unknown or not outcome.child_ids:
+            listed = ", ".join(f"{child.id} ({child.name})" for child in children.values()) or "none"
+            wrong = f"You have no sub-agent {', '.join(unknown)}." if unknown else "There is no sub-agent to wait for."
+            return ToolResult.failure(f"{wrong} Yours: {listed}.", "unknown_child")
+        asking = [children[child_id] for child_id in outcome.child_ids if children[child_id].question]
+        if not asking:
+            return None
+        questions = "; ".join(f"{child.name} (child_id {child.id}) asks: {child.question}" for child in asking)
+        return ToolResult.failure(
+            f"They wait for your answer, so waiting for them would never end. Answer with answer_child first. {questions}", "wait_cycle"
+        )
+
+    async def _answer(self, prepared: Prepared, outcome: AnswerChild) -> None:
+        state, tool = self._handle.current, prepared.intent.tool
+        child = state.child(outcome.child_id)
+        together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
+        kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
+        joined = ChildrenJoined(call_id=prepared.call.id, kind=kind, child_ids=tuple(other.id for other in together))
+        if child is None or not await self._env.teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
+            asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
+            refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
+            await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
+
+    def _noting_edits(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        """The model must know when what ran is not what it wrote."""
+        call = self._handle.current.call(prepared.call.id)
+        if call is None or not call.edited:
+            return result
+        data = {
+            **result.data,
+            "note": "The user changed the arguments before allowing this call.",
+            "arguments_used": prepared.intent.arguments,
+        }
+        return replace(result, data=data, text=as_json(data) if not result.truncated else result.text)
 
     def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
         if result.output is None:
@@ -190,6 +310,7 @@ class ToolCalls:
                 call_id=prepared.call.id,
                 agent_id=state.agent_id,
                 agent_name=state.agent.name,
+                lineage=state.lineage,
                 spec=ask.question,
                 timeout_s=timeout,
                 created_at=self._env.clock.now(),
@@ -223,6 +344,7 @@ class ToolCalls:
             reports=env.repos.reports,
             questions=env.questions,
             registry=env.registry,
+            team=env.team.desk(self._handle) if env.team is not None else None,
             memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
             task_changed=task_changed,
             progress=progress,

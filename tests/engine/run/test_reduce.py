@@ -32,7 +32,8 @@ from app.domain.events import (
 from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from app.domain.task import Task, TaskStatus
 from app.domain.workflow import RunStatus
-from app.engine.run.reduce import FINISH_NOW, fold, reduce, shortened
+from app.engine.run.compaction import shortened
+from app.engine.run.reduce import FINISH_NOW, fold, reduce
 from app.engine.run.state import Entry, EntryKind, carried
 from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
 

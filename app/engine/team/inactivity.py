@@ -1,0 +1,99 @@
+"""Sub-agents that do nothing: found by what they really do, and ended with what they have.
+
+Only real activity counts: a token, a tool's start, progress or end, and whatever the agents below do. Looking does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from app.domain import limits
+from app.domain.events import RunFinished
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import RunStatus
+
+if TYPE_CHECKING:
+    from app.engine.live import LiveRuns
+    from app.engine.run.environment import RunEnvironment
+    from app.engine.team.teams import Teams
+
+log = logging.getLogger(__name__)
+
+ACTIVITY = frozenset(
+    {
+        ChunkType.TOKEN,
+        ChunkType.REASONING,
+        ChunkType.MESSAGE,
+        ChunkType.TOOL_START,
+        ChunkType.TOOL_PROGRESS,
+        ChunkType.TOOL_END,
+        ChunkType.SUB_AGENT_START,
+        ChunkType.SUB_AGENT_COMPLETE,
+        ChunkType.SUB_AGENT_ERROR,
+    }
+)
+
+
+class InactivityWatch:
+    """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``timeout_s`` seconds is ended.
+
+    A run that waits for a person, its parent or its own sub-agents is not idle: those have their own bounds.
+    """
+
+    def __init__(
+        self,
+        env: RunEnvironment,
+        live: LiveRuns,
+        teams: Teams,
+        *,
+        timeout_s: float = limits.CHILD_INACTIVITY_S,
+        check_s: float = limits.CHILD_CHECK_S,
+    ) -> None:
+        self._env = env
+        self._live = live
+        self._teams = teams
+        self.timeout_s = timeout_s
+        self.check_s = check_s
+        self._active: dict[str, float] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._unsubscribe = env.bus.subscribe(self._note)
+
+    def _note(self, event: StreamEvent) -> None:
+        if event.depth == 0:
+            return
+        if event.chunk_type in ACTIVITY or event.run_id not in self._active:
+            self._active[event.run_id] = self._env.clock.monotonic()
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._watch(), name="inactivity watch")
+
+    async def _watch(self) -> None:
+        while self._teams.alive:
+            await self._env.clock.sleep(self.check_s)
+            await self.check()
+        self._active.clear()
+
+    async def check(self) -> None:
+        """Look once, and end who did nothing for too long."""
+        alive = {run_id for below in self._teams.alive.values() for run_id in below}
+        now = self._env.clock.monotonic()
+        for run_id in sorted(alive):
+            live = self._live.get(run_id)
+            if live is None or not live.at_work or live.handle.current.status is not RunStatus.PROCESSING:
+                # What it waited for is over when it works again: that moment is where the time begins.
+                self._active[run_id] = now
+                continue
+            idle = now - self._active.setdefault(run_id, now)
+            if idle >= self.timeout_s:
+                log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
+                error = f"Timeout: it did nothing for {idle:.0f} seconds."
+                await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
+        for run_id in [run_id for run_id in self._active if run_id not in alive]:
+            del self._active[run_id]
+
+    async def close(self) -> None:
+        self._unsubscribe()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

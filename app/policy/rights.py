@@ -1,0 +1,81 @@
+"""What an agent may do, and what it can hand on: less, never more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.agent import ApprovalMode, Budget
+from app.policy.approvals import stricter
+
+NO_CAPS = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Everything an agent may do.
+
+    Attributes:
+        tools: names of the tools it may call.
+        mcp_servers: servers whose tools it may call.
+        workspace: the folders it may reach.
+        mode: how often a person is asked; a stricter mode is fewer rights.
+        iterations: replies of its model to one message.
+        depth, max_depth: how deep it is, and the depth at which no sub-agents start.
+    """
+
+    tools: frozenset[str]
+    mcp_servers: frozenset[str] = frozenset()
+    workspace: frozenset[str] = frozenset()
+    mode: ApprovalMode = ApprovalMode.SELECTIVE
+    iterations: int = 1
+    budget: Budget = NO_CAPS
+    depth: int = 0
+    max_depth: int = 0
+
+    def within(self, other: Rights) -> bool:
+        """Whether nothing here goes beyond ``other``."""
+        return (
+            self.tools <= other.tools
+            and self.mcp_servers <= other.mcp_servers
+            and self.workspace <= other.workspace
+            and stricter(self.mode, other.mode) is self.mode
+            and self.iterations <= other.iterations
+            and _budget_within(self.budget, other.budget)
+            and self.max_depth <= other.max_depth
+            and self.depth >= other.depth
+        )
+
+
+def grant(parent: Rights, wanted: Rights) -> Rights:
+    """What a sub-agent gets of what it wants: the part its parent has. The budget is cut to the parent's caps; its share is taken later."""
+    return Rights(
+        tools=wanted.tools & parent.tools,
+        mcp_servers=wanted.mcp_servers & parent.mcp_servers,
+        workspace=wanted.workspace & parent.workspace,
+        mode=stricter(parent.mode, wanted.mode),
+        iterations=min(parent.iterations, wanted.iterations),
+        budget=Budget(
+            max_cost=_least(parent.budget.max_cost, wanted.budget.max_cost),
+            max_tokens=_least(parent.budget.max_tokens, wanted.budget.max_tokens),
+            max_seconds=_least(parent.budget.max_seconds, wanted.budget.max_seconds),
+            max_tool_calls=_least(parent.budget.max_tool_calls, wanted.budget.max_tool_calls),
+        ),
+        depth=parent.depth + 1,
+        max_depth=min(parent.max_depth, wanted.max_depth),
+    )
+
+
+def _least(cap: float | None, wanted: float | None) -> float | None:
+    if cap is None or wanted is None:
+        return wanted if cap is None else cap
+    return min(cap, wanted)
+
+
+def _budget_within(inner: Budget, outer: Budget) -> bool:
+    pairs = (
+        (inner.max_cost, outer.max_cost),
+        (inner.max_tokens, outer.max_tokens),
+        (inner.max_seconds, outer.max_seconds),
+        (inner.max_tool_calls, outer.max_tool_calls),
+    )
+    return all(cap is None or (value is not None and value <= cap) for value, cap in pairs)
