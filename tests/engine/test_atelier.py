@@ -35,7 +35,7 @@ def test_importing_the_engine_loads_nothing_heavy() -> None:
 
 async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        (assistant,) = await atelier.agents.list()
+        assistant = await atelier.agents.default()
         assert assistant.config.provider == "local"
         assert set(assistant.config.tools) >= {"TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"}
 
@@ -128,7 +128,7 @@ async def test_a_made_up_agent_needs_no_storing(open_atelier: Opener) -> None:
     async with open_atelier(["done"]) as atelier:
         events = [event async for event in atelier.run("hello", agent=config)]
         assert events[-1].chunk_type is ChunkType.WORKFLOW_COMPLETE
-        assert len(await atelier.agents.list()) == 1
+        assert {each.name for each in await atelier.agents.list()} == {"Assistant", "Team lead"}
 
 
 def test_images_have_limits() -> None:

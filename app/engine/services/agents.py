@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import builtins
 import json
+from datetime import timedelta
 
 from app.domain import limits
-from app.domain.agent import Agent, AgentConfig
+from app.domain.agent import Agent, AgentConfig, ToolMode
 from app.domain.errors import ConflictError, NotFoundError, UsageError
 from app.engine.services import checks
 from app.engine.services.builtin_agents import builtin_agents
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import numbered
 from app.engine.services.workflow_import import OnConflict
-from app.i18n import N_, _
+from app.i18n import N_, _, language
 
 
 class AgentService:
@@ -99,11 +100,27 @@ class AgentService:
         return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
 
     async def ensure_builtin(self) -> builtins.list[Agent]:
-        """Make the built-in agents, in the current language, when there is no agent yet; gives all agents."""
+        """Make the built-in agents, in the current language, when there is no agent yet; gives all agents.
+
+        The first is the oldest, and so the default, also when they are made within one tick of the clock.
+        """
         agents = await self.list()
         if agents:
             return agents
-        return [await self.save(config) for config in builtin_agents(self._context.registry.get_all_tool_names())]
+        now = self._context.clock.now()
+        for number, config in enumerate(builtin_agents(self._context.registry.get_all_tool_names())):
+            made = now + timedelta(milliseconds=number)
+            agent = Agent(config=config, created_at=made, updated_at=made)
+            await self._context.repos.agents.save(agent)
+            self._context.bus.changed("agent", agent.id)
+        return await self.list()
+
+    def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
+        """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
+        from app.engine.services.prompt_cost import prompt_cost
+
+        now = self._context.clock.now()
+        return {mode: prompt_cost(self._context.registry, config, mode, language=language(), now=now).total for mode in ToolMode}
 
     async def _named(self, name: str) -> Agent | None:
         try:

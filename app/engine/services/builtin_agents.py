@@ -10,23 +10,41 @@ from app.llm.local.models import STARTER
 
 LOCAL_PROVIDER = "local"
 
-
 BASIC_TOOLS = ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
+TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
 
 
 def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
-    """Configurations of the built-in agents, with the basic tools that are registered."""
+    """Configurations of the built-in agents, the default one first, with those of their tools that are registered."""
     known = set(known_tools)
-    return [
-        AgentConfig(
-            name=_("Assistant"),
-            provider=LOCAL_PROVIDER,
-            model=STARTER,
-            temperature=0.2,
-            system_prompt=_(
-                "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
-                "something essential is unclear, remember what will be useful later, and answer in the user's language."
-            ),
-            tools=tuple(name for name in BASIC_TOOLS if name in known),
-        )
-    ]
+    return [_assistant(known), _team_lead(known)]
+
+
+def _assistant(known: set[str]) -> AgentConfig:
+    return AgentConfig(
+        name=_("Assistant"),
+        provider=LOCAL_PROVIDER,
+        model=STARTER,
+        temperature=0.2,
+        system_prompt=_(
+            "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
+            "something essential is unclear, remember what will be useful later, and answer in the user's language."
+        ),
+        tools=tuple(name for name in BASIC_TOOLS if name in known),
+    )
+
+
+def _team_lead(known: set[str]) -> AgentConfig:
+    return AgentConfig(
+        name=_("Team lead"),
+        provider=LOCAL_PROVIDER,
+        model=STARTER,
+        temperature=0.2,
+        system_prompt=_(
+            "You lead a team. Cut larger work into parts that stand by themselves and give each to a sub-agent, with a prompt that says "
+            "everything it must know and what it is to report. Run parts side by side when they do not need each other. Do small things "
+            "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
+            "and answer in the user's language with one result of your own, not a pile of reports."
+        ),
+        tools=tuple(name for name in (*BASIC_TOOLS, *TEAM_TOOLS) if name in known),
+    )

@@ -147,16 +147,17 @@ def _enabled(context: ToolContext) -> Sequence[str]:
     return context.registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
 
 
-def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...] | None:
-    """The sections sub-agents get, the always available ones with them; None when none was chosen.
+def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...]:
+    """The sections sub-agents get, the always available ones with them; every section of the run's own tools when none was chosen.
+
+    They are always named: a sub-agent with sections sees its tools directly, and need not plan once more to reach them.
 
     Raises:
         ToolError: a section none of the run's tools is in (``unknown_section``).
     """
-    if not sections:
-        return None
     usable = [section["id"] for section in section_list(registry, enabled)]
-    unknown = [section for section in sections if section not in usable and section not in ALWAYS_AVAILABLE]
+    chosen = sections or usable
+    unknown = [section for section in chosen if section not in usable and section not in ALWAYS_AVAILABLE]
     if unknown:
         raise ToolError(
             "Unknown section {unknown}. Sections of your tools: {known}.",
@@ -164,7 +165,7 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
             unknown=", ".join(unknown),
             known=", ".join(usable) or "none",
         )
-    return tuple(dict.fromkeys((*sections, *ALWAYS_AVAILABLE)))
+    return tuple(dict.fromkeys((*chosen, *ALWAYS_AVAILABLE)))
 
 
 def checked_call(number: int, action: Action, context: ToolContext) -> dict[str, Any] | None:
@@ -213,7 +214,7 @@ def _changes(registry: ToolRegistry, action: Action, arguments: dict[str, Any] |
     return tool is not None and tool.operation_effect(arguments or {}) in (Effect.WRITE, Effect.EXECUTE)
 
 
-def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...] | None) -> ChildRequest:
+def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...]) -> ChildRequest:
     """The sub-agent of one action."""
     action = plan.actions[number]
     name = f"Action {number + 1}"

@@ -28,7 +28,7 @@ _LABEL = 300
 """Characters of a prompt, description or error's place in a result; they only say which sub-agent is meant."""
 
 _TIMEOUT = re.compile(r"\b(?:timed?[ -]?out|inactiv\w*|no activity|no sign of life)\b", re.IGNORECASE)
-_EXHAUSTED = re.compile(r"\b(?:attempts?|retr(?:y|ies) exhausted)\b", re.IGNORECASE)
+_EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNORECASE)
 
 
 def compose(
@@ -197,11 +197,11 @@ def _listed(child: ChildState, limit: int) -> dict[str, Any]:
     return _entry(child, limit, child_id=child.id, name=child.name)
 
 
-def _failures(children: Sequence[ChildState], what: str, code: str) -> dict[str, Any]:
-    failed = [child for child in children if not succeeded(child)]
+def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, Any]:
+    failed = done.count(False)
     if not failed:
         return {"success": True}
-    return {"success": False, "error": f"{len(failed)} of {len(children)} {what} did not succeed; see the results.", "code": code}
+    return {"success": False, "error": f"{failed} of {len(done)} {what} did not succeed; see the results.", "code": code}
 
 
 def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
             if len(child.report) > _EXCERPT:
                 entry["report"] = child.report[:_EXCERPT] + _ELSEWHERE
     return {
-        **_failures(children, "tasks", "tasks_failed"),
+        **_failures([succeeded(child) for child in children], "tasks", "tasks_failed"),
         "completed": completed,
         "failed": len(children) - completed,
         "results": results,
@@ -265,6 +265,8 @@ def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: i
         entry: dict[str, Any] = {"action": _cut(label, min(_LABEL, max(limit, _SHORTEST))), "success": succeeded(child)}
         if succeeded(child):
             entry["result"] = _result(child, limit) if action.get("tool") else _cut(child.report, limit)
+            if action.get("tool") and _refused(entry["result"]):
+                entry |= {"success": False, "error": str(entry["result"].get("error") or "The call failed."), "code": "call_failed"}
         else:
             entry["error"] = _cut(error_text(child), limit)
             entry["code"] = error_code(child)
@@ -273,7 +275,12 @@ def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: i
         results.append(entry)
     # The summary repeats the labels, so it takes its share of the room like the reports do.
     summary = _cut(_summary(results), max(limit, 3 * _SHORTEST))
-    return {**_failures(children, "actions", "actions_failed"), "results": results, "summary": summary}
+    return {**_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"), "results": results, "summary": summary}
+
+
+def _refused(result: Any) -> bool:
+    """Whether a call was made and came back without success."""
+    return isinstance(result, dict) and result.get("success") is False
 
 
 def _result(child: ChildState, limit: int) -> Any:
@@ -299,7 +306,8 @@ def _summary(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _joined(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
-    return {**_failures(children, "sub-agents", "children_failed"), "results": [_listed(child, limit) for child in children]}
+    results = [_listed(child, limit) for child in children]
+    return {**_failures([succeeded(child) for child in children], "sub-agents", "children_failed"), "results": results}
 
 
 def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, Any]]:

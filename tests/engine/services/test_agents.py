@@ -8,9 +8,11 @@ import pytest
 
 from app import i18n
 from app.domain import limits
-from app.domain.agent import AgentConfig
+from app.domain.agent import AgentConfig, ToolMode
 from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.llm.local.models import STARTER
+from app.llm.scripted import ScriptedModel
+from app.llm.tokens import estimate_request
 from tests.engine.conftest import Opener
 
 FILE = {
@@ -23,12 +25,21 @@ FILE = {
 
 async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        [assistant] = await atelier.agents.list()
+        assistant, lead = await atelier.agents.list()
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
         assert assistant.config.tools == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
+        assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
+            "Team lead",
+            "local",
+            STARTER,
+            ToolMode.DIRECT,
+        )
+        planning = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
+        assert lead.config.tools == (*assistant.config.tools, *planning)
+        assert assistant.created_at < lead.created_at
         assert await atelier.agents.default() == assistant
     async with open_atelier() as atelier:
-        assert [agent.id for agent in await atelier.agents.list()] == [assistant.id]
+        assert [agent.id for agent in await atelier.agents.list()] == [assistant.id, lead.id]
 
 
 async def test_an_agent_file_comes_back_as_it_was(open_atelier: Opener) -> None:
@@ -37,7 +48,7 @@ async def test_an_agent_file_comes_back_as_it_was(open_atelier: Opener) -> None:
         assert json.loads(await atelier.agents.export_json(agent.id)) == FILE
 
 
-@pytest.mark.parametrize(("rule", "names"), [("skip", 2), ("overwrite", 2), ("rename", 3)])
+@pytest.mark.parametrize(("rule", "names"), [("skip", 3), ("overwrite", 3), ("rename", 4)])
 async def test_a_name_that_is_taken(open_atelier: Opener, rule: str, names: int) -> None:
     async with open_atelier() as atelier:
         first = await atelier.agents.import_json(json.dumps(FILE))
@@ -67,7 +78,7 @@ async def test_a_bad_file_names_the_field(open_atelier: Opener, change: dict[str
     async with open_atelier() as atelier:
         with pytest.raises(UsageError, match=told):
             await atelier.agents.import_json(json.dumps({**FILE, **change}))
-        assert len(await atelier.agents.list()) == 1
+        assert len(await atelier.agents.list()) == 2
 
 
 async def test_files_that_are_too_big_or_no_json(open_atelier: Opener) -> None:
@@ -81,7 +92,8 @@ async def test_files_that_are_too_big_or_no_json(open_atelier: Opener) -> None:
 
 async def test_deleting_keeps_one_and_forgets_the_default(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        [assistant] = await atelier.agents.list()
+        assistant, lead = await atelier.agents.list()
+        await atelier.agents.delete(lead.id)
         with pytest.raises(UsageError, match="last agent"):
             await atelier.agents.delete(assistant.id)
         other = await atelier.agents.duplicate(assistant.id)
@@ -101,5 +113,33 @@ async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier:
     monkeypatch.setattr(i18n, "system_language", lambda: "fr")
     async with open_atelier() as atelier:
         assert i18n.language() == "fr"
-        [assistant] = await atelier.agents.list()
-        assert assistant.name == i18n._("Assistant")
+        found = await atelier.agents.list()
+        assert {one.name for one in found} == {i18n._("Assistant"), i18n._("Team lead")}
+        assert (await atelier.agents.default()).name == i18n._("Assistant")
+
+
+async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        lead = await atelier.agents.by_name("Team lead")
+        cost = atelier.agents.prompt_cost(lead.config)
+        assert set(cost) == set(ToolMode)
+        assert 0 < cost[ToolMode.SECTIONS] < cost[ToolMode.DIRECT] / 2
+        bare = atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
+        assert bare[ToolMode.DIRECT] < 200
+        assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
+        by_section = lead.config.model_copy(update={"tools": (), "sections": ("core_ops", "planning_ops", "gone_ops")})
+        assert atelier.agents.prompt_cost(by_section) == cost
+
+
+async def test_what_the_form_shows_is_what_is_sent(open_atelier: Opener) -> None:
+    model = ScriptedModel(["hi"] * 3)
+    async with open_atelier(model) as atelier:
+        lead = await atelier.agents.by_name("Team lead")
+        cost = atelier.agents.prompt_cost(lead.config)
+        for mode in ToolMode:
+            changed = lead.config.model_copy(update={"name": mode.value, "tool_mode": mode})
+            async for _event in atelier.run("x", agent=changed):
+                pass
+            sent = model.requests[-1]
+            bare = sent.model_copy(update={"messages": sent.messages[:1]})
+            assert cost[mode] == estimate_request(bare)

@@ -38,7 +38,7 @@ async def test_a_tool_with_arguments_is_one_call_and_anything_else_a_sub_agent(t
 
 async def test_without_sections_the_sub_agents_get_what_their_parent_has(team_calls: Calls, team: FakeTeam) -> None:
     await team_calls.outcome("plan_actions", **plan(THINK))
-    assert team.requests[0].sections is None
+    assert team.requests[0].sections == ("core_ops", "planning_ops", "context_ops")
     assert "ALL ACTIONS" not in team.requests[0].prompt
 
 
@@ -139,7 +139,7 @@ def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
 
     action = {"description": "d" * limits.PLAN_DESCRIPTION}
     longest = PlanActionsInput.model_validate({"goal": "g" * limits.PLAN_GOAL, "actions": [action] * limits.PLAN_ACTIONS})
-    request = request_for(longest, 29, 0, None)
+    request = request_for(longest, 29, 0, ())
     assert len(request.prompt) < limits.MESSAGE // 2
     assert len(request.title) <= limits.CHILD_TITLE
     assert len(request.name) <= limits.AGENT_NAME

@@ -166,6 +166,15 @@ def test_a_plan_names_its_actions_and_those_that_were_not_run() -> None:
     }
 
 
+def test_a_call_that_was_made_and_refused_is_no_success() -> None:
+    arguments = {"actions": [{"description": "Delete it", "tool": "TodoTool", "arguments": {}}]}
+    refused = {"success": False, "error": "No such task.", "code": "not_found"}
+    data = compose(TeamCall.PLAN, arguments, [child(report=json.dumps(refused))]).data
+    assert (data["success"], data["code"]) == (False, "actions_failed")
+    (entry,) = data["results"]
+    assert entry == {"action": "Delete it", "success": False, "result": refused, "error": "No such task.", "code": "call_failed"}
+
+
 def test_a_plan_that_went_well() -> None:
     data = compose(TeamCall.PLAN, {"actions": [{"description": "Think"}]}, [child(report='{"not": "an object to it"}')]).data
     assert data == {

@@ -1,0 +1,46 @@
+"""What an agent's prompt costs before anything is said: its system message and tool definitions, in each tool mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain import limits
+from app.domain.agent import AgentConfig, ToolMode
+from app.engine.run import prompt
+from app.engine.run.model_call import tools_tokens
+from app.engine.run.state import RunState
+from app.llm.tokens import MESSAGE_TOKENS, estimate
+from app.tools.modes import tools_text, visible_names
+from app.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCost:
+    """Estimated tokens of a root run's first request without its message.
+
+    Attributes:
+        system: the system message, with what is said there of tools.
+        definitions: the tool definitions.
+        tools: how many definitions there are.
+    """
+
+    system: int
+    definitions: int
+    tools: int
+
+    @property
+    def total(self) -> int:
+        return self.system + self.definitions
+
+
+def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
+    """The cost with ``mode`` in place of the configuration's own."""
+    known = [section for section in config.sections if registry.sections.has(section)]
+    enabled = [*config.tools, *(tool.name for section in known for tool in registry.get_tools_by_section(section))]
+    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
+    names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
+    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
+    definitions = tuple(registry.get_definitions_by_names(names))
+    system = MESSAGE_TOKENS + estimate(prompt.system_prompt(state, text))
+    return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))
