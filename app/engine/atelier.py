@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from app.engine.services.agents import AgentService
     from app.engine.services.approvals import ApprovalService
     from app.engine.services.data import DataService
+    from app.engine.services.inspector import InspectorService
     from app.engine.services.memories import MemoryService
     from app.engine.services.models import ModelService
     from app.engine.services.own_tools import OwnToolService
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from app.engine.services.reports import ReportService
     from app.engine.services.settings import SettingsService
     from app.engine.services.tasks import TaskService
+    from app.engine.services.teams import TeamService
     from app.engine.services.workflows import WorkflowService
     from app.llm.base import Embedder
     from app.llm.secrets import KeyVault
@@ -63,7 +65,8 @@ class Atelier:
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, settings, data, own_tools: the services.
+        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
+            own_tools: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -86,6 +89,8 @@ class Atelier:
     reports: ReportService
     questions: QuestionService
     approvals: ApprovalService
+    teams: TeamService
+    inspector: InspectorService
     settings: SettingsService
     data: DataService
     own_tools: OwnToolService
@@ -252,6 +257,7 @@ class Atelier:
         from app.engine.services.agents import AgentService
         from app.engine.services.approvals import ApprovalService
         from app.engine.services.data import DataService
+        from app.engine.services.inspector import InspectorService
         from app.engine.services.memories import MemoryService
         from app.engine.services.models import ModelService
         from app.engine.services.own_tools import OwnToolService
@@ -260,6 +266,7 @@ class Atelier:
         from app.engine.services.reports import ReportService
         from app.engine.services.settings import SettingsService
         from app.engine.services.tasks import TaskService
+        from app.engine.services.teams import TeamService
         from app.engine.services.workflows import WorkflowService
 
         self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
@@ -272,6 +279,8 @@ class Atelier:
         self.reports = ReportService(self)
         self.questions = QuestionService(self)
         self.approvals = ApprovalService(self)
+        self.teams = TeamService(self)
+        self.inspector = InspectorService(self)
         self.settings = SettingsService(self)
         self.data = DataService(self)
         self.own_tools = OwnToolService(self)

@@ -7,24 +7,10 @@ from collections.abc import AsyncIterator
 
 from app.domain.base import new_id
 from app.domain.errors import NotFoundError
-from app.domain.events import (
-    ModelReplied,
-    OutputShown,
-    PauseReason,
-    QuestionAnswered,
-    QuestionAsked,
-    ReplyInterrupted,
-    RunEvent,
-    RunPaused,
-    RunStarted,
-    TaskChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-    UserMessage,
-)
+from app.domain.events import RunEvent, TaskChanged, ToolCallFinished, ToolCallStarted
 from app.domain.stream import StreamEvent
-from app.domain.task import Task
 from app.domain.workflow import Run, Workflow
+from app.engine.copying import Copier
 from app.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
 from app.engine.run.project import Totals, project, project_task
 from app.engine.run.reduce import fold, reduce
@@ -36,19 +22,71 @@ CACHED_RUNS = 16
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
-    """All events of a workflow in the order of its stream."""
+    """All events of a workflow in the order in which they were committed."""
+    ordered = _CommitOrder()
     after = 0
     seen: set[str] = set()
     while True:
         page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=PAGE)
         fresh = [event for event in page if event.id not in seen]
         for event in fresh:
-            yield event
+            for each in ordered.take(event):
+                yield each
         if len(page) < PAGE or not fresh:
-            return
+            break
         # Events that make no stream event share the number of the next one that does: read that number again, skip what was seen.
         after = page[-1].stream_from - 1
         seen = {event.id for event in page}
+    for each in ordered.rest():
+        yield each
+
+
+class _CommitOrder:
+    """Brings events of several runs into the order of their commits.
+
+    The database sorts by ``stream_from`` and then by the number in the run, which says nothing between runs: of the events that share a
+    ``stream_from``, those of one commit are put together, in the order they were written in.
+    """
+
+    def __init__(self) -> None:
+        self._block: list[RunEvent] = []
+        self._open = ""
+
+    def take(self, event: RunEvent) -> list[RunEvent]:
+        """One more event in the database's order; gives those whose place is certain now."""
+        out = self.rest() if self._block and self._block[0].stream_from != event.stream_from else []
+        self._block.append(event)
+        return out
+
+    def rest(self) -> list[RunEvent]:
+        """What is left, in order."""
+        block, self._block = self._block, []
+        if len(block) > 1:
+            block = self._ordered(block)
+        if block:
+            self._open = block[-1].commit
+        return block
+
+    def _ordered(self, block: list[RunEvent]) -> list[RunEvent]:
+        waiting: dict[str, list[RunEvent]] = {}
+        for event in sorted(block, key=lambda event: (event.commit != self._open, event.seq)):
+            waiting.setdefault(event.commit, []).append(event)
+        out: list[RunEvent] = []
+        while waiting:
+            # A commit comes next when no other one holds an earlier event of any of its runs.
+            first: dict[str, int] = {}
+            for event in (event for events in waiting.values() for event in events):
+                first[event.run_id] = min(event.seq, first.get(event.run_id, event.seq))
+            following = next(
+                (
+                    commit
+                    for commit, events in waiting.items()
+                    if all(first[event.run_id] == min(e.seq for e in events if e.run_id == event.run_id) for event in events)
+                ),
+                next(iter(waiting)),
+            )
+            out += sorted(waiting.pop(following), key=lambda event: event.id)
+        return out
 
 
 class Conversations:
@@ -147,10 +185,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
             after = reduce(before, event)
             states[event.run_id] = after
             projection = project(event, before, after, totals)
-        totals = Totals(
-            usage=projection.workflow.get("usage", totals.usage),
-            pending_questions=projection.workflow.get("pending_questions", totals.pending_questions),
-        )
+        totals = totals.after(projection)
         for stream_event in stream_events(event, projection.chunks, after):
             yield stream_event
 
@@ -158,10 +193,13 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
 async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int) -> Workflow:
     """A new workflow that holds everything up to stream event ``at``; the original stays as it is.
 
-    A run that was cut in its middle is paused and goes on when its owner resumes it. What the events say is made again, with identities of
-    its own, so that nothing done in the fork touches the original: messages, tool calls, tasks, and questions, of which one that waited at
-    that point waits in the fork too. Memories and reports are not part of the journal and are not copied: they show what is known now, not
-    what was known at ``at``; the results of the calls that read or wrote them are in the conversation. Times are those of the copying.
+    What was committed together with event ``at`` is copied too: a sub-agent never begins or ends for its parent alone. Every run that was
+    cut in its middle, sub-agents too, is paused and goes on when its owner resumes the root run. What the events say is made again, with
+    identities of its own, so that nothing done in the fork touches the original: runs, messages, tool calls, tasks, sub-agents that are
+    planned, and questions and approval requests, of which one that waited at that point waits in the fork too. Where a text names one of
+    them (a tool's result, a call's arguments), it names the copy. Memories and reports are not part of the journal and are not copied: they
+    show what is known now, not what was known at ``at``; the results of the calls that read or wrote them are in the conversation.
+    Times are those of the copying.
 
     Raises:
         NotFoundError: the workflow has no event with that number.
@@ -181,6 +219,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
             "usage": Totals().usage,
             "head_run_id": None,
             "pending_questions": 0,
+            "pending_approvals": 0,
             "pinned": False,
             "draft": "",
             "created_at": now,
@@ -188,76 +227,17 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
         }
     )
     await repos.workflows.create(target)
-    copier = _Copier(journal, target.id)
+    copier = Copier(repos, journal, workflow_id, target.id)
     try:
         async for event in workflow_events(repos, workflow_id):
-            if event.stream_from > at:
+            if event.stream_from > at and event.commit != copier.commit:
                 break
-            await copier.copy(event)
-        for handle in copier.runs.values():
-            if not handle.current.status.final and handle.current.pause is None:
-                await journal.append(handle, RunPaused(reason=PauseReason.USER))
+            await copier.take(event)
+        await copier.flush()
+        await copier.pause()
     except BaseException:
         # Half a copy is of no use to anybody.
         journal.forget(target.id)
         await repos.workflows.purge(target.id)
         raise
     return await repos.workflows.get(target.id)
-
-
-class _Copier:
-    """Copies events into another workflow; every identity in them is replaced by a new one, the same for the same old one."""
-
-    def __init__(self, journal: Journal, workflow_id: str) -> None:
-        self._journal = journal
-        self._workflow_id = workflow_id
-        self._ids: dict[str, str] = {}
-        self.runs: dict[str, RunHandle] = {}
-
-    def _new(self, old: str) -> str:
-        return self._ids.setdefault(old, new_id()) if old else old
-
-    async def copy(self, event: RunEvent) -> None:
-        """Append the event's copy to the copy of its run."""
-        body = event.body
-        if isinstance(body, TaskChanged):
-            body = body.model_copy(update={"task": self._task(body.task)})
-            if not event.run_id:
-                await self._journal.append_workflow_event(self._workflow_id, body)
-                return
-        handle = self.runs.get(event.run_id)
-        if handle is None:
-            handle = self.runs[event.run_id] = RunHandle(run_id=self._new(event.run_id), workflow_id=self._workflow_id)
-        if isinstance(body, RunStarted):
-            body = self._started(handle, body)
-        elif isinstance(body, QuestionAsked):
-            changed = {"id": self._new(body.question.id), "workflow_id": self._workflow_id, "run_id": handle.run_id}
-            body = QuestionAsked(question=body.question.model_copy(update=changed))
-        elif isinstance(body, QuestionAnswered):
-            body = body.model_copy(update={"question_id": self._new(body.question_id)})
-        elif isinstance(body, UserMessage | ModelReplied | ReplyInterrupted | OutputShown):
-            body = body.model_copy(update={"message_id": self._new(body.message_id)})
-        await self._journal.append(handle, body)
-
-    def _started(self, handle: RunHandle, body: RunStarted) -> RunStarted:
-        previous = self.runs.get(body.previous_run_id or "")
-        if previous is not None and previous.state is not None:
-            handle.history = carried(previous.state)
-        parent = self.runs.get(body.parent_run_id or "")
-        return body.model_copy(
-            update={
-                "previous_run_id": previous.run_id if previous else None,
-                "parent_run_id": parent.run_id if parent else None,
-                "correlation_id": parent.current.correlation_id if parent else handle.run_id,
-            }
-        )
-
-    def _task(self, task: Task) -> Task:
-        return task.model_copy(
-            update={
-                "id": self._new(task.id),
-                "workflow_id": self._workflow_id,
-                "run_id": self._new(task.run_id),
-                "dependencies": tuple(self._new(old) for old in task.dependencies),
-            }
-        )

@@ -126,6 +126,7 @@ class Span:
 
     Attributes:
         kind: ``model`` a request until its reply, ``tool`` a call that runs, ``wait`` for a person, a parent or sub-agents, ``paused``.
+            A call that waits is first a ``tool`` and then a ``wait``; the two do not overlap.
         end: None while it lasts.
         label: the model's name, the tool's name, or for a wait ``user``, ``approval``, ``parent`` or ``children``; for a pause its
             ``PauseReason``.
@@ -168,7 +169,7 @@ class Mark:
     """A place the scrubber can stop at: one event of the team's journal.
 
     Attributes:
-        seq: number of its last stream event.
+        seq: number of its first stream event: what ``TeamService.at`` and a fork take to include it.
         kind: the event's type, as in ``app.domain.events``.
         label: the tool, the agent or another name it is about; may be empty.
     """

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.domain.approval import ApprovalRequest
 from app.domain.question import UserQuestion
-from app.domain.workflow import Message, ToolExecution, Workflow
+from app.domain.workflow import Message, Run, ToolExecution, Workflow
 from app.engine.services.checks import page
 from app.engine.services.context import ServiceContext
+from app.engine.services.team_tree import read_trees
 from app.engine.services.team_views import AgentNode
+from app.tools.sections import PLANNING
 
 if TYPE_CHECKING:
     from app.storage.repositories.runs import RunLink
@@ -58,7 +60,7 @@ class Lineage:
 
     Attributes:
         chain: ids of the turns in view, oldest first.
-        complete: every run of the workflow is in the chain, so a page needs no filter.
+        complete: every run of the workflow was in the chain when it was read.
         branches: by run id, for the turns in view that have versions beside them.
     """
 
@@ -135,38 +137,74 @@ class TranscriptReader:
         self._lineages.pop(workflow_id, None)
 
     async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
-        """The ``limit`` messages before stream number ``before`` (None: the newest), oldest first, with what belongs to them."""
+        """The ``limit`` messages of the turns in view before stream number ``before`` (None: the newest), oldest first, with what belongs
+        to them. What sub-agents said is in the transcripts of their own (``read_run``)."""
         page(limit)
         repos = self._context.repos
         # Most conversations have no branches: read the page that is right for them while the lineage is looked up.
         shown, messages = await asyncio.gather(self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit))
-        if not shown.complete:
+        turns = set(shown.chain)
+        # A lineage may be older than the sub-agents that were started since: what they said is no part of the conversation either.
+        if not shown.complete or any(message.run_id not in turns for message in messages):
             messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
-        calling = [message for message in messages if message.call_ids]
-        calls = await self._calls(calling)
-        questions: dict[tuple[str, str], UserQuestion] = {}
-        if any(call.tool in QUESTION_TOOLS for call in calls.values()):
-            questions = {(asked.run_id, asked.call_id): asked for asked in await repos.questions.list(workflow.id)}
-        return [self._entry(message, calls, questions, shown) for message in messages]
+        roots = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
+        return await self._entries(workflow.id, roots, messages, shown.branches)
 
-    async def _calls(self, messages: list[Message]) -> dict[tuple[str, str], ToolExecution]:
-        if not messages:
-            return {}
-        run_ids = list(dict.fromkeys(message.run_id for message in messages))
-        return {(call.run_id, call.call_id): call for call in await self._context.repos.executions.for_runs(run_ids)}
+    async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+        """The same of one run alone, which may be a sub-agent."""
+        page(limit)
+        messages = await self._context.repos.messages.page(run.workflow_id, before=before, limit=limit, run_ids=[run.id])
+        return await self._entries(run.workflow_id, [run.correlation_id or run.id], messages, {})
 
-    @staticmethod
-    def _entry(
-        message: Message,
-        calls: dict[tuple[str, str], ToolExecution],
-        questions: dict[tuple[str, str], UserQuestion],
-        shown: Lineage,
-    ) -> TranscriptEntry:
+    async def _entries(
+        self, workflow_id: str, roots: Sequence[str], messages: Sequence[Message], branches: dict[str, Branch]
+    ) -> list[TranscriptEntry]:
+        repos = self._context.repos
+        run_ids = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
+        if not run_ids:
+            return assembled(messages, Around(branches=branches))
+        calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
+        questions = await repos.questions.list(workflow_id) if any(call.tool in QUESTION_TOOLS for call in calls) else []
+        trees: dict[str, AgentNode] = {}
+        if any(call.section == PLANNING for call in calls):
+            trees = await read_trees(self._context, workflow_id, roots)
+        return assembled(messages, Around(calls, questions, approvals, trees.values(), branches))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the messages of a transcript are shown with; ``trees`` may hold more agents than the messages are of."""
+
+    calls: Sequence[ToolExecution] = ()
+    questions: Sequence[UserQuestion] = ()
+    approvals: Sequence[ApprovalRequest] = ()
+    trees: Iterable[AgentNode] = ()
+    branches: dict[str, Branch] = field(default_factory=dict)
+
+
+def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEntry]:
+    """The messages with what belongs to each; pure."""
+    calls = {(call.run_id, call.call_id): call for call in around.calls}
+    questions = {(asked.run_id, asked.call_id): asked for asked in around.questions}
+    approvals: dict[tuple[str, str], list[ApprovalRequest]] = {}
+    for request in around.approvals:
+        approvals.setdefault((request.run_id, request.call_id), []).append(request)
+    children: dict[tuple[str, str], list[AgentNode]] = {}
+    for tree in around.trees:
+        for node in tree.walk():
+            if node.parent_run_id is not None:
+                children.setdefault((node.parent_run_id, node.parent_call_id), []).append(node)
+    entries = []
+    for message in messages:
         keys = [(message.run_id, call_id) for call_id in message.call_ids]
-        asked = next((questions[key] for key in keys if key in questions), None)
-        return TranscriptEntry(
-            message=message,
-            calls=tuple(calls[key] for key in keys if key in calls),
-            question=asked,
-            branch=shown.branches.get(message.run_id),
+        entries.append(
+            TranscriptEntry(
+                message=message,
+                calls=tuple(calls[key] for key in keys if key in calls),
+                question=next((questions[key] for key in keys if key in questions), None),
+                branch=around.branches.get(message.run_id),
+                children={key[1]: tuple(children[key]) for key in keys if key in children},
+                approvals={key[1]: tuple(approvals[key]) for key in keys if key in approvals},
+            )
         )
+    return entries
