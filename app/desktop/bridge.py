@@ -1,7 +1,7 @@
 """Between two threads: the window's coroutines call the engine, the engine's events reach the window.
 
 Calls go over ``asyncio.run_coroutine_threadsafe``; events come back through one deque and one pending wake-up signal, are drained at
-30 Hz and joined: a thousand tokens become thirty events.
+30 Hz and joined: a thousand tokens become thirty events for each run that streams.
 
 asyncio and logging are imported when they are first needed: the window is painted before that.
 """
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
+_TEXT = frozenset({"token", "reasoning"})
+
 Opener = Callable[[Path | None], Any]
 """Gives the asynchronous context manager that opens the engine."""
 
@@ -33,7 +35,7 @@ class Bridge(QObject):
     """What widgets hold of the engine.
 
     Signals:
-        stream_event: a ``StreamEvent``, in order, neighbouring tokens of one run joined.
+        stream_event: a ``StreamEvent``, in order, the tokens of each run joined.
         changed: topic and id of a thing that changed.
         engine_opened: the engine answers calls from now on.
         engine_failed: the exception that kept it from opening, or ended it.
@@ -197,19 +199,21 @@ class Bridge(QObject):
 
 
 def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Join neighbouring tokens (and neighbouring reasoning) of one run; keep one of several equal changes, the first."""
+    """Join the tokens (and the reasoning) of each run, also where several stream at once; keep one of several equal changes, the first.
+
+    A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
+    the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
+    """
     result: list[tuple[str, Any]] = []
     seen: set[tuple[str, str]] = set()
-    parts: list[str] = []
-    first: StreamEvent | None = None
+    texts: dict[str, tuple[int, StreamEvent, list[str]]] = {}
+    """By run, the text that may go on: its place in the result, its first event, its pieces."""
 
-    def flush() -> None:
-        nonlocal first
-        if first is not None:
-            event = first if len(parts) == 1 else first.model_copy(update={"data": {**first.data, "content": "".join(parts)}})
-            result.append(("event", event))
-            first = None
-            parts.clear()
+    def close(run_id: str) -> None:
+        place, event, parts = texts.pop(run_id)
+        if len(parts) > 1:
+            joined = event.model_copy(update={"data": {**event.data, "content": "".join(parts)}})
+            result[place] = ("event", joined)
 
     for kind, payload in batch:
         if kind == "changed":
@@ -217,15 +221,21 @@ def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
                 seen.add(payload)
                 result.append((kind, payload))
             continue
-        if payload.chunk_type in {"token", "reasoning"}:
-            if first is not None and _stream_key(first) != _stream_key(payload):
-                flush()
-            first = first or payload
-            parts.append(str(payload.data.get("content", "")))
+        if payload.chunk_type not in _TEXT:
+            for run_id in [run_id for run_id, (_place, event, _parts) in texts.items() if event.workflow_id == payload.workflow_id]:
+                close(run_id)
+            result.append((kind, payload))
             continue
-        flush()
+        open_text = texts.get(payload.run_id)
+        if open_text is not None and _stream_key(open_text[1]) == _stream_key(payload):
+            open_text[2].append(str(payload.data.get("content", "")))
+            continue
+        if open_text is not None:
+            close(payload.run_id)
+        texts[payload.run_id] = (len(result), payload, [str(payload.data.get("content", ""))])
         result.append((kind, payload))
-    flush()
+    for run_id in list(texts):
+        close(run_id)
     return result
 
 

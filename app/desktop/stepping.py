@@ -41,6 +41,8 @@ class StepBar(Translated, QFrame):
         self.waiting: tuple[WaitingStep, ...] = ()
         self._caught = ""
         """The run that was paused so that it can be stepped."""
+        self._freed: set[str] = set()
+        """Root runs a person let run on: whatever of their teams still stops at a step goes on by itself."""
         self._busy = False
         self._icon = QLabel(self)
         self._text = ElidedLabel("", self)
@@ -90,7 +92,10 @@ class StepBar(Translated, QFrame):
         found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
         if workflow_id == self.workflow_id:
             self._busy = False
-            self._show(found)
+            free = tuple(step for step in found if step.root_run_id in self._freed)
+            self._show(tuple(step for step in found if step not in free))
+            for step in free:
+                await self.bridge.call(partial(_let_go, run_id=step.run_id))
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
@@ -113,25 +118,24 @@ class StepBar(Translated, QFrame):
     # -- doing ----------------------------------------------------------------------------------------------------------------
     def take_step(self) -> None:
         """One step of everything that waits."""
-        self._each(lambda a, run_id: a.runs.step(run_id))
+        self._each(_step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
 
     def run_on(self) -> None:
-        """No more stepping: the run goes on by itself."""
-        from app.domain.workflow import RunMode
+        """No more stepping: the run in view goes on by itself, with everything below it."""
+        self._freed |= {step.root_run_id for step in self.waiting}
+        self._each(_let_go, [step.run_id for step in self.waiting])
 
-        self._each(lambda a, run_id: a.runs.resume(run_id, mode=RunMode.AUTO))
-
-    def _each(self, function: Any) -> None:
+    def _each(self, function: Any, run_ids: list[str]) -> None:
         if not self.waiting or self._busy:
             return
         self._busy = True
         self._say()
-        self.bridge.start(self._do(function, list(dict.fromkeys(step.root_run_id for step in self.waiting))))
+        self.bridge.start(self._do(function, run_ids))
 
-    async def _do(self, function: Any, roots: list[str]) -> None:
+    async def _do(self, function: Any, run_ids: list[str]) -> None:
         try:
-            for root in roots:
-                await self.bridge.call(partial(function, run_id=root))
+            for run_id in run_ids:
+                await self.bridge.call(partial(function, run_id=run_id))
         finally:
             self._busy = False
             self._look.start()
@@ -149,6 +153,7 @@ class StepBar(Translated, QFrame):
 
         run_id = await self.bridge.call(lambda a: a.runs.active(workflow_id))
         if run_id and workflow_id == self.workflow_id:
+            self._freed.discard(run_id)
             self._caught = run_id
             await self.bridge.call(lambda a: a.runs.pause(run_id))
 
@@ -185,6 +190,16 @@ class StepBar(Translated, QFrame):
             button.setToolTip(f"{text} ({native_keys(key)})")
             button.setCursor(Qt.CursorShape.PointingHandCursor)
         self._say()
+
+
+def _step(atelier: Any, run_id: str) -> Any:
+    return atelier.runs.step(run_id)
+
+
+def _let_go(atelier: Any, run_id: str) -> Any:
+    from app.domain.workflow import RunMode
+
+    return atelier.runs.resume(run_id, mode=RunMode.AUTO)
 
 
 class StepToggle(Translated, QToolButton):

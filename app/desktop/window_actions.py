@@ -54,6 +54,8 @@ class WindowActions(QMainWindow):
         self.rail.set_workflow("")
         if self.presenter is not None:
             self.presenter.set_view("", None)
+        if self.conductor is not None:
+            self.conductor.nothing_shown()
         self._refresh_actions()
 
     @action("rename-workflow", N_("Rename workflow"), group="workflow", shortcut="F2", icon="pencil")

@@ -150,4 +150,26 @@ def test_coalescing_keeps_runs_messages_and_kinds_apart() -> None:
         ("event", event(ChunkType.REASONING, "e", run="other", message="next")),
     ]
     told = [(kind, payload if kind == "changed" else payload.data["content"]) for kind, payload in coalesce(batch)]
-    assert told == [("changed", ("task", "1")), ("event", "ab"), ("event", "c"), ("event", "d"), ("event", "e")]
+    assert told == [("event", "ab"), ("changed", ("task", "1")), ("event", "c"), ("event", "d"), ("event", "e")]
+
+
+def test_runs_that_stream_at_once_are_joined_each_for_itself() -> None:
+    names = ("one", "two", "three")
+    batch = [("event", event(ChunkType.TOKEN, str(number), run=run, message=run)) for number in range(5) for run in names]
+    joined = coalesce(batch)
+    assert [(payload.run_id, payload.data["content"]) for _kind, payload in joined] == [(run, "01234") for run in names]
+
+
+def test_a_run_keeps_its_order_and_an_end_comes_after_the_last_words() -> None:
+    end = StreamEvent(workflow_id="w", run_id="parent", chunk_type=ChunkType.SUB_AGENT_COMPLETE)
+    elsewhere = StreamEvent(workflow_id="other", run_id="far", chunk_type=ChunkType.RUN_STATUS)
+    batch = [
+        ("event", event(ChunkType.REASONING, "think", run="child")),
+        ("event", event(ChunkType.TOKEN, "a", run="child")),
+        ("event", elsewhere),
+        ("event", event(ChunkType.TOKEN, "b", run="child")),
+        ("event", end),
+        ("event", event(ChunkType.TOKEN, "c", run="child")),
+    ]
+    told = [(payload.chunk_type.value, payload.data.get("content")) for _kind, payload in coalesce(batch)]
+    assert told == [("reasoning", "think"), ("token", "ab"), ("run_status", None), ("sub_agent_complete", None), ("token", "c")]

@@ -62,11 +62,11 @@ _MARKS = {
     "window_learned": N_("Smaller window learned"),
     "limit_reached": N_("Limit reached"),
     "loop_detected": N_("Repetition noticed"),
-    "run_paused": N_("Paused"),
     "run_resumed": N_("Goes on"),
     "run_failed": N_("Failed"),
     "run_finished": N_("{name} is done"),
 }
+_OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
 _NOTABLE: dict[str, Role] = {
     "user_message": "accent",
     "child_started": "accent",
@@ -94,10 +94,12 @@ def span_title(span: Span) -> str:
 
 def mark_title(mark: Mark, agent: str = "") -> str:
     """An event in a few words; ``agent`` is the name of the run it belongs to."""
+    if mark.kind == "run_paused":
+        return _(_PAUSES.get(mark.label, _PAUSES["user"]))
     text = _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
-    return _(text, name=mark.label or agent).removesuffix(": ")
+    return _(text, name=agent if mark.kind in _OF_AGENT else mark.label or agent).removesuffix(": ")
 
 
 def mark_role(mark: Mark) -> Role | None:

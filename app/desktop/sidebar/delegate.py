@@ -1,4 +1,4 @@
-"""How a workflow looks in the list: icon, name, state dot, badge for questions; and the field to rename it."""
+"""How a workflow looks in the list: icon, name, state dot, badge for what waits for a person; and the field to rename it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.desktop.sidebar.model import HEADING, WORKFLOW, Index
+from app.desktop.sidebar.model import HEADING, UNREAD, WORKFLOW, Index
 from app.desktop.theme import theme
 
 _ROW, _HEADING, _FIRST_HEADING = 34, 34, 26
@@ -49,6 +49,7 @@ class WorkflowDelegate(QStyledItemDelegate):
         rect: QRect = option.rect
         state = option.state
         workflow = index.data(WORKFLOW)
+        unread = bool(index.data(UNREAD))
         selected = bool(state & QStyle.StateFlag.State_Selected)
         hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         box = rect.adjusted(0, 1, 0, -1)
@@ -71,8 +72,9 @@ class WorkflowDelegate(QStyledItemDelegate):
             painter.drawPixmap(menu.center() - QPoint(side // 2, side // 2), picture)
             right = menu.left() - 4
         else:
-            right = self._paint_state(painter, workflow.status.value, workflow.pending_questions, box, right)
-        painter.setFont(look.font(14, 500 if selected else 400))
+            waiting = workflow.pending_questions + workflow.pending_approvals
+            right = self._paint_state(painter, workflow.status.value, waiting, box, right, unread)
+        painter.setFont(look.font(14, 600 if unread else 500 if selected else 400))
         painter.setPen(look.colour("text"))
         left = box.left() + 11 + side + 8
         space = QRect(left, box.top(), right - left, box.height())
@@ -80,11 +82,12 @@ class WorkflowDelegate(QStyledItemDelegate):
         painter.drawText(space, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
 
     @staticmethod
-    def _paint_state(painter: QPainter, status: str, questions: int, box: QRect, right: int) -> int:
+    def _paint_state(painter: QPainter, status: str, waiting: int, box: QRect, right: int, unread: bool = False) -> int:
+        """The badge for what waits for a person, else the dot of the state, else that of an end nobody saw; returns what is left of it."""
         look = theme()
-        if questions:
+        if waiting:
             painter.setFont(look.font(12, 600))
-            text = str(questions)
+            text = str(waiting)
             width = max(look.px(18), painter.fontMetrics().horizontalAdvance(text) + 10)
             height = look.px(18)
             badge = QRectF(right - width, box.center().y() - height / 2 + 1, width, height)
@@ -94,7 +97,7 @@ class WorkflowDelegate(QStyledItemDelegate):
             painter.setPen(look.colour("warn_text"))
             painter.drawText(badge, int(Qt.AlignmentFlag.AlignCenter), text)
             return round(badge.left()) - 6
-        role = _DOTS.get(status)
+        role = _DOTS.get(status) or ("ok" if unread else None)
         if role is None:
             return right
         side = 7

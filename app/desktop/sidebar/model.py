@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Index = QModelIndex | QPersistentModelIndex
 HEADING = Qt.ItemDataRole.UserRole
 WORKFLOW = Qt.ItemDataRole.UserRole + 1
+UNREAD = Qt.ItemDataRole.UserRole + 2
+"""Whether a workflow ended out of sight and was not opened since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def group_of(updated: datetime, today: date) -> str:
     return f"{name} {day.year}" if day.year != today.year else name
 
 
-def state_words(workflow: Workflow) -> str:
+def state_words(workflow: Workflow, unread: bool = False) -> str:
     """A workflow's state for people who cannot see the dot."""
     words = {
         "running": _("working"),
@@ -56,6 +58,11 @@ def state_words(workflow: Workflow) -> str:
     if workflow.pending_questions:
         count = ngettext("{n} open question", "{n} open questions", workflow.pending_questions)
         text = f"{text}, {count}" if text else count
+    if workflow.pending_approvals:
+        count = ngettext("{n} approval to decide", "{n} approvals to decide", workflow.pending_approvals)
+        text = f"{text}, {count}" if text else count
+    if unread:
+        text = f"{text}, {_('not seen yet')}" if text else _("not seen yet")
     return text
 
 
@@ -73,6 +80,7 @@ class WorkflowModel(QAbstractListModel):
         self._rows: list[Row] = []
         self._workflows: list[Workflow] = []
         self._today = date.today
+        self._unread: set[str] = set()
 
     @property
     def workflows(self) -> list[Workflow]:
@@ -97,6 +105,20 @@ class WorkflowModel(QAbstractListModel):
         self.set_workflows(self._workflows)
         if self._rows:
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """The workflows that ended out of sight and were not opened since."""
+        return frozenset(self._unread)
+
+    def set_unread(self, workflow_id: str, on: bool) -> None:
+        """Give a workflow its mark, or take it away."""
+        if on == (workflow_id in self._unread):
+            return
+        (self._unread.add if on else self._unread.discard)(workflow_id)
+        index = self.index_of(workflow_id)
+        if index.isValid():
+            self.dataChanged.emit(index, index)
 
     def index_of(self, workflow_id: str) -> QModelIndex:
         for i, row in enumerate(self._rows):
@@ -131,12 +153,14 @@ class WorkflowModel(QAbstractListModel):
             return row.heading
         if role == WORKFLOW:
             return row.workflow
+        if role == UNREAD:
+            return row.workflow is not None and row.workflow.id in self._unread
         if row.workflow is None:
             return row.heading if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole} else None
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole}:
             return row.workflow.name
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            state = state_words(row.workflow)
+            state = state_words(row.workflow, row.workflow.id in self._unread)
             return f"{row.workflow.name}, {state}" if state else row.workflow.name
         return None
 

@@ -172,6 +172,7 @@ class Sidebar(Translated, QWidget):
     def select(self, workflow_id: str) -> None:
         """Mark a workflow as the one in view; empty marks none."""
         self.current_id = workflow_id
+        self.model.set_unread(workflow_id, False)
         self._show_selected()
 
     def _show_selected(self) -> None:
@@ -193,7 +194,7 @@ class Sidebar(Translated, QWidget):
             self.reload()
 
     def _on_changed(self, topic: str, _key: str) -> None:
-        if topic in {"workflow", "question"} and not self._reload_timer.isActive():
+        if topic in {"workflow", "question", "approval"} and not self._reload_timer.isActive():
             self._reload_timer.start()
 
     # -- changing -------------------------------------------------------------------------------------------------------------

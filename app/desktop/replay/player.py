@@ -1,0 +1,103 @@
+"""Where a replay stands and how fast it moves on: a place among the events, and the waits between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+SPEEDS = (1, 4, 16)
+LONGEST_MS, SHORTEST_MS = 3_000, 40
+"""A wait for a person may have taken hours: between two events a replay waits three seconds at most, and never less than a glance."""
+
+
+class Player(QObject):
+    """A place among ``times`` that can be moved, and moves by itself while it plays. After each move it waits for ``shown``.
+
+    Signals:
+        moved: the new place, from 0.
+        playing_changed: it began or ceased to play.
+    """
+
+    moved = Signal(int)
+    playing_changed = Signal(bool)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._times: Sequence[datetime] = ()
+        self.place = 0
+        self.speed = SPEEDS[0]
+        self.playing = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(lambda: self._go(self.place + 1))
+
+    @property
+    def last(self) -> int:
+        return max(0, len(self._times) - 1)
+
+    def set_times(self, times: Sequence[datetime], place: int) -> None:
+        """The moments of the events, and where to stand; nothing is announced."""
+        self.pause()
+        self._times = times
+        self.place = min(max(0, place), self.last)
+
+    def seek(self, place: int) -> None:
+        """Go there; playing ends."""
+        self.pause()
+        self._go(place)
+
+    def step(self, by: int) -> None:
+        """Go on or back by some events."""
+        self.seek(self.place + by)
+
+    def play(self) -> None:
+        """Move on by itself, from the beginning when it stands at the end."""
+        if not self._times:
+            return
+        self._set_playing(True)
+        if self.place >= self.last:
+            self._go(0)
+        else:
+            self.shown()
+
+    def pause(self) -> None:
+        self._timer.stop()
+        self._set_playing(False)
+
+    def toggle(self) -> None:
+        if self.playing:
+            self.pause()
+        else:
+            self.play()
+
+    def set_speed(self, speed: int) -> None:
+        self.speed = speed
+        if self._timer.isActive():
+            self.shown()
+
+    def shown(self) -> None:
+        """What is at the place is on the screen: the wait for the next event begins."""
+        if not self.playing:
+            return
+        if self.place >= self.last:
+            self.pause()
+        else:
+            self._timer.start(self.wait_ms())
+
+    def wait_ms(self) -> int:
+        """Milliseconds until the next event at the present speed."""
+        gap = (self._times[self.place + 1] - self._times[self.place]).total_seconds() * 1000
+        return max(SHORTEST_MS, round(min(max(gap, 0.0), LONGEST_MS) / self.speed))
+
+    def _go(self, place: int) -> None:
+        place = min(max(0, place), self.last)
+        if place != self.place:
+            self.place = place
+            self.moved.emit(place)
+
+    def _set_playing(self, on: bool) -> None:
+        if on != self.playing:
+            self.playing = on
+            self.playing_changed.emit(on)
