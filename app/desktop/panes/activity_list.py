@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 
 from app.desktop.panes.activity_log import Entry
 from app.desktop.panes.wording import clock_time, duration, number
+from app.desktop.team.words import RUN_WORDS
 from app.desktop.theme import mark, theme
 from app.desktop.theme.manager import Role
 from app.domain.stream import ChunkType
@@ -20,19 +21,6 @@ _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
-RUN_WORDS = {
-    "processing": N_("working"),
-    "awaiting_user": N_("waits for you"),
-    "awaiting_approval": N_("waits for an approval"),
-    "awaiting_children": N_("waits for its agents"),
-    "waiting": N_("waits for you"),
-    "paused": N_("paused"),
-    "limited": N_("stopped at a limit"),
-    "completed": N_("done"),
-    "error": N_("failed"),
-    "cancelled": N_("stopped"),
-    "abandoned": N_("given up"),
-}
 CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed")}
 """How a tool call stands, as the agents' own states are said."""
 _WORDS = {
@@ -42,12 +30,20 @@ _WORDS = {
     ChunkType.TASK_COMPLETE: N_("Task done"),
     ChunkType.TASK_DELETE: N_("Task deleted"),
     ChunkType.USER_QUESTION_START: N_("Question asked"),
+    ChunkType.SUB_AGENT_START: N_("Sub-agent started"),
+    ChunkType.SUB_AGENT_COMPLETE: N_("Sub-agent done"),
+    ChunkType.SUB_AGENT_ERROR: N_("Sub-agent failed"),
+    ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asks its parent"),
+    ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent answered"),
+    ChunkType.VALIDATION_REQUIRED: N_("Approval asked for"),
+    ChunkType.CONTEXT_CHANGED: N_("Context changed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
     ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
     ChunkType.RETRY: N_("Trying again"),
     ChunkType.ERROR: N_("Error"),
 }
+_DECIDED = {"approved": N_("Approved"), "rejected": N_("Rejected"), "cancelled": N_("Approval no longer needed")}
 _CLOSED = {
     "answered": N_("Question answered"),
     "skipped": N_("Question skipped"),
@@ -64,6 +60,14 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.TASK_DELETE: ("list-todo", "muted"),
     ChunkType.USER_QUESTION_START: ("circle-help", "warn"),
     ChunkType.USER_QUESTION_COMPLETE: ("circle-help", "muted"),
+    ChunkType.SUB_AGENT_START: ("users", "accent"),
+    ChunkType.SUB_AGENT_COMPLETE: ("users", "ok"),
+    ChunkType.SUB_AGENT_ERROR: ("users", "err"),
+    ChunkType.SUB_AGENT_QUESTION: ("message-square", "warn"),
+    ChunkType.SUB_AGENT_ANSWER: ("message-square", "muted"),
+    ChunkType.VALIDATION_REQUIRED: ("shield", "warn"),
+    ChunkType.VALIDATION_RESPONSE: ("shield", "muted"),
+    ChunkType.CONTEXT_CHANGED: ("pin", "muted"),
     ChunkType.CONTEXT_COMPACTED: ("archive", "muted"),
     ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
@@ -78,6 +82,11 @@ def entry_title(entry: Entry) -> str:
         return entry.tool
     if entry.kind is ChunkType.USER_QUESTION_COMPLETE:
         return _(_CLOSED.get(str(entry.data.get("status", "")), _CLOSED[""]))
+    if entry.kind is ChunkType.VALIDATION_RESPONSE:
+        status = str(entry.data.get("status", ""))
+        return _(_DECIDED.get(status, status))
+    if entry.kind is ChunkType.SUB_AGENT_ERROR and entry.data.get("status") in {"cancelled", "abandoned", "not_run"}:
+        return _("Sub-agent: {status}", status=_(RUN_WORDS[str(entry.data["status"])]))
     if entry.kind is ChunkType.MESSAGE:
         return _("Your message") if entry.data.get("role") == "user" else _("Reply")
     if entry.kind is ChunkType.WORKFLOW_COMPLETE:
@@ -93,7 +102,9 @@ def entry_summary(entry: Entry) -> str:
         value: Any = entry.error or next((v for v in entry.arguments.values() if isinstance(v, str | int | float)), "")
     else:
         question = data.get("user_question") or {}
-        value = data.get("content") or data.get("task_name") or question.get("question") or data.get("reason") or entry.error
+        agent = data.get("sub_agent_name")
+        value = data.get("content") or data.get("task_name") or question.get("question") or agent or entry.error
+        value = value or data.get("tool") or data.get("reason")
     return " ".join(str(value or "").split())[:160]
 
 

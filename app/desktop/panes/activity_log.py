@@ -1,4 +1,4 @@
-"""What the activity pane knows: a fold of stream events into agents, tool calls and notable events. No widgets.
+"""What the activity pane lists: a fold of stream events into tool calls and notable events. No widgets.
 
 Feeding the same events twice (a replay, then the live tail) changes nothing: durable events are recognised by their number.
 """
@@ -12,9 +12,17 @@ from typing import Any
 
 from app.domain.stream import ChunkType, StreamEvent
 
-_SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.USAGE, ChunkType.TOOL_PROGRESS, ChunkType.RUN_STATUS})
+_SILENT = frozenset(
+    {
+        ChunkType.TOKEN,
+        ChunkType.REASONING,
+        ChunkType.USAGE,
+        ChunkType.TOOL_PROGRESS,
+        ChunkType.RUN_STATUS,
+        ChunkType.SUB_AGENT_PROGRESS,
+    }
+)
 """Events that change a row or a figure and are no row of their own."""
-_OVER = frozenset({"completed", "error", "cancelled", "abandoned", "limited"})
 
 
 @dataclass(slots=True)
@@ -41,12 +49,16 @@ class Entry:
 
     def matches(self, words: str, group: str) -> bool:
         """Whether it belongs to ``group`` (all, calls, errors, events) and contains every one of the words, in any case."""
-        failed = self.status == "error" or self.kind is ChunkType.ERROR
+        failed = self.status == "error" or self.kind in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}
         fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
         if not fits or not words:
             return fits
         text = f"{self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
         return all(word in text for word in words.casefold().split())
+
+    def of_agent(self, run_id: str) -> bool:
+        """Whether that run did it, or it is about that run."""
+        return run_id in {self.run_id, self.data.get("sub_agent_id")}
 
     def as_json(self) -> dict[str, Any]:
         """The row for the JSON export; empty fields are left out."""
@@ -59,92 +71,51 @@ class Entry:
         return {key: value for key, value in row.items() if value is not None}
 
 
-@dataclass(slots=True)
-class AgentNode:
-    """One agent's run: state, what it does now, since when, and what it has used."""
-
-    run_id: str
-    name: str
-    parent_run_id: str | None = None
-    depth: int = 0
-    status: str = "processing"
-    tool: str = ""
-    started: datetime | None = None
-    ended: datetime | None = None
-    tokens: int = 0
-    cost: float = 0.0
-
-    @property
-    def over(self) -> bool:
-        return self.status in _OVER
-
-    def elapsed_s(self, now: datetime) -> float:
-        """Seconds since it began, or that it took."""
-        return max(0.0, ((self.ended or now) - self.started).total_seconds()) if self.started else 0.0
-
-
 class ActivityLog:
-    """Entries and agents of one workflow's current run."""
+    """Entries of one workflow's current run and of its sub-agents."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.agents: dict[str, AgentNode] = {}
+        self._root = ""
         self._calls: dict[tuple[str, str], Entry] = {}
         self._seen: set[tuple[int, str, str]] = set()
 
     def clear(self) -> None:
         """Forget everything, for another workflow."""
         self._seen.clear()
-        self._begin_turn()
+        self._begin_turn("")
 
     def feed_all(self, events: Iterable[StreamEvent]) -> None:
         for event in events:
             self.feed(event)
 
+    def knows(self, event: StreamEvent) -> bool:
+        """Whether this very event was taken in before."""
+        return bool(event.durable and event.seq) and (event.seq, event.chunk_type, event.run_id) in self._seen
+
     def feed(self, event: StreamEvent) -> bool:
         """Take one event in; True when a row was added or changed."""
+        if self.knows(event):
+            return False
         if event.durable and event.seq:
-            key = (event.seq, event.chunk_type, event.run_id)
-            if key in self._seen:
-                return False
-            self._seen.add(key)
-        if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id not in self.agents:
-            self._begin_turn()
-        self._agent(event)
+            self._seen.add((event.seq, event.chunk_type, event.run_id))
+        if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id != self._root:
+            self._begin_turn(event.run_id)
         if event.chunk_type in (ChunkType.TOOL_START, ChunkType.TOOL_PROGRESS, ChunkType.TOOL_END):
             return self._call(event)
         if event.chunk_type in _SILENT:
             return False
         entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, data=dict(event.data))
-        entry.error = str(event.data.get("message") or event.data.get("error") or "") if event.chunk_type is ChunkType.ERROR else ""
+        if event.chunk_type in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}:
+            entry.error = str(event.data.get("message") or event.data.get("error") or "")
         self.entries.append(entry)
         return True
 
-    def _begin_turn(self) -> None:
+    def _begin_turn(self, root: str) -> None:
         """A new root run: the pane shows the current run alone."""
+        self._root = root
         self.entries.clear()
-        self.agents.clear()
         self._calls.clear()
-
-    def _agent(self, event: StreamEvent) -> None:
-        if not event.run_id:
-            return
-        node = self.agents.get(event.run_id)
-        if node is None:
-            node = AgentNode(event.run_id, event.agent_name, event.parent_run_id, event.depth, started=event.time)
-            self.agents[event.run_id] = node
-        node.name = event.agent_name or node.name
-        data = event.data
-        if event.chunk_type in (ChunkType.RUN_STATUS, ChunkType.WORKFLOW_COMPLETE):
-            node.status = str(data.get("status") or node.status)
-            node.ended = event.time if node.over else None
-            node.tool = "" if node.over else node.tool
-        elif event.chunk_type is ChunkType.TOOL_START:
-            node.tool = str(data.get("tool", ""))
-        elif event.chunk_type is ChunkType.TOOL_END:
-            node.tool = ""
-        elif event.chunk_type is ChunkType.USAGE:
-            node.tokens, node.cost = run_usage(data)
 
     def _call(self, event: StreamEvent) -> bool:
         data = event.data
@@ -165,10 +136,3 @@ class ActivityLog:
             entry.result, entry.error = data.get("result"), str(data.get("error") or "")
             entry.duration_ms = int(data.get("duration_ms") or 0)
         return True
-
-
-def run_usage(data: dict[str, Any]) -> tuple[int, float]:
-    """Tokens and cost of the run from a ``usage`` event: its run totals, or the reply's own figures when it has none."""
-    run = data.get("run")
-    totals: dict[str, Any] = run if isinstance(run, dict) else data
-    return int(totals.get("tokens_input", 0)) + int(totals.get("tokens_output", 0)), float(totals.get("cost", 0.0))

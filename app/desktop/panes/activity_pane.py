@@ -6,18 +6,29 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.desktop.panes.activity_list import ActivityListView, entry_details, entry_time, entry_title
 from app.desktop.panes.activity_log import ActivityLog, Entry
 from app.desktop.panes.agent_tree import AgentTree
 from app.desktop.panes.base import Pane, toast
 from app.desktop.panes.empty import PaneEmpty
+from app.desktop.team.model import TeamModel
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Card, ElidedLabel, IconButton, Pill
-from app.domain.base import utc_now
 from app.domain.stream import StreamEvent
 from app.i18n import _
 
@@ -25,28 +36,37 @@ if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
 REDRAW_MS = 100
-TICK_MS = 1_000
 FILTER_FROM = 240
 """The pane's height, in logical pixels at 100 %, from which there is room for the filter."""
+TREE_SHARE = 0.45
+"""Most of the pane's height that a large team's tree takes."""
 GROUPS = ("all", "calls", "errors", "events")
 
 
 class ActivityPane(Pane):
-    """``activity-pane`` with ``agent-tree`` and ``activity-list``. History comes from a replay of the run, the rest live."""
+    """``activity-pane`` with ``agent-tree`` and ``activity-list``. History comes from a replay of the run, the rest live.
+
+    Signals:
+        agent_opened: the transcript of this run is wanted.
+    """
+
+    agent_opened = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.setObjectName("activity-pane")
         self.log = ActivityLog()
+        self.team = TeamModel(bridge, self)
         self._meanwhile: list[StreamEvent] | None = None
         self._find = self.add_tool("list-filter", self._open_filter)
         self._find.setObjectName("activity-open-filter")
         self._export = self.add_tool("download", self.export)
-        self.tree = AgentTree(self)
+        self.tree = AgentTree(self.team, self)
         mark(self.tree, "plain")
-        self.tree.stop.connect(lambda run_id: self._control("cancel", run_id))
-        self.tree.pause.connect(lambda run_id: self._control("pause", run_id))
-        self.tree.resume.connect(lambda run_id: self._control("resume", run_id))
+        self.tree.asked.connect(self._control)
+        self.tree.said.connect(self._say)
+        self.tree.chosen.connect(lambda _run_id: self._show())
+        self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
         self.column.addWidget(self.tree)
         self._build_filter()
         self.list = ActivityListView(self)
@@ -65,16 +85,21 @@ class ActivityPane(Pane):
         self._redraw.setSingleShot(True)
         self._redraw.setInterval(REDRAW_MS)
         self._redraw.timeout.connect(self._show)
-        self._tick = QTimer(self)
-        self._tick.setInterval(TICK_MS)
-        self._tick.timeout.connect(self._show_agents)
         self.retranslate()
 
     def _build_filter(self) -> None:
         self._filter = QWidget(self)
-        row = QHBoxLayout(self._filter)
-        row.setContentsMargins(0, 0, 0, 0)
+        lines = QVBoxLayout(self._filter)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(6)
+        row = QHBoxLayout()
         row.setSpacing(6)
+        lines.addLayout(row)
+        self.agent = QPushButton(self)
+        self.agent.setObjectName("activity-agent-filter")
+        mark(self.agent, "chip")
+        self.agent.clicked.connect(lambda *_: self.tree.choose(""))
+        lines.addWidget(self.agent, 0, Qt.AlignmentFlag.AlignLeft)
         self.words = QLineEdit(self)
         self.words.setObjectName("activity-filter")
         self.words.setClearButtonEnabled(True)
@@ -119,6 +144,8 @@ class ActivityPane(Pane):
 
     def reload(self) -> None:
         self.log.clear()
+        self.team.set_workflow(self.workflow_id)
+        self.tree.refresh()
         self._meanwhile = []
         self._show()
         self.jobs.start(self._load(self.workflow_id), "load")
@@ -128,17 +155,21 @@ class ActivityPane(Pane):
         if not workflow_id:
             return
 
-        async def replay(atelier: Any) -> list[StreamEvent]:
+        async def replay(atelier: Any) -> tuple[str, list[StreamEvent]]:
             workflow = await atelier.workflows.get(workflow_id)
             if not workflow.head_run_id:
-                return []
-            return [event async for event in atelier.runs.replay(workflow_id, workflow.head_run_id)]
+                return "", []
+            return workflow.head_run_id, [event async for event in atelier.runs.replay(workflow_id, workflow.head_run_id)]
 
-        past: list[StreamEvent] = await self.bridge.call(replay)
+        root, past = await self.bridge.call(replay)
         if workflow_id == self.workflow_id:
+            live = self._meanwhile or []
             self.log.clear()
-            self.log.feed_all([*past, *(self._meanwhile or [])])
+            self.team.set_workflow(workflow_id, root)
             self._meanwhile = None
+            for event in (*past, *live):
+                self._feed(event)
+            self.tree.refresh()
             self._show()
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -146,20 +177,32 @@ class ActivityPane(Pane):
             return
         if self._meanwhile is not None:
             self._meanwhile.append(event)
-        changed = self.log.feed(event)
-        if (changed or event.run_id in self.log.agents) and not self._redraw.isActive():
+        if self._feed(event) and not self._redraw.isActive():
             self._redraw.start()
+
+    def _feed(self, event: StreamEvent) -> bool:
+        """Take an event into the list and the tree, unless it is there; True when the list changed."""
+        if not self.log.knows(event):
+            self.team.feed(event)
+        return self.log.feed(event)
 
     def _visible_entries(self) -> list[Entry]:
         words, group = self.words.text().strip(), self.group.currentData() or "all"
-        return [entry for entry in self.log.entries if entry.matches(words, group)]
+        agent = self.tree.chosen_run
+        return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]
 
     def _show(self) -> None:
         self.list.show_rows(self._visible_entries())
         self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
         self._export.setEnabled(bool(self.log.entries))
+        member = self.team.get(self.tree.chosen_run)
+        self.agent.setVisible(member is not None)
+        if member is not None:
+            self.agent.setText(f"{member.name}  ✕")
+            self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
+            self.agent.setToolTip(_("Show all agents again"))
+        self.tree.setVisible(bool(self.tree.members))
         self._give_room()
-        self._show_agents()
         self._show_details()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -169,7 +212,9 @@ class ActivityPane(Pane):
     def _give_room(self) -> None:
         """A short pane is for agents and rows: the filter goes first, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
+        used = used or bool(self.tree.chosen_run)
         roomy = self.height() >= theme().px(FILTER_FROM)
+        self.tree.set_most(round(self.height() * TREE_SHARE))
         self._filter.setVisible(bool(self.log.entries) and (used or roomy))
         self._find.setVisible(bool(self.log.entries) and not roomy)
 
@@ -177,14 +222,6 @@ class ActivityPane(Pane):
         """The button that stands for the filter in a short pane."""
         self._filter.show()
         self.words.setFocus()
-
-    def _show_agents(self) -> None:
-        self.tree.setVisible(bool(self.log.agents))
-        self.tree.show_agents(self.log.agents.values(), utc_now())
-        if any(not node.over for node in self.log.agents.values()):
-            self._tick.start()
-        else:
-            self._tick.stop()
 
     def _show_details(self) -> None:
         entry = self.list.current_entry()
@@ -218,7 +255,13 @@ class ActivityPane(Pane):
     # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _control(self, action: str, run_id: str) -> None:
+        if action == "open":
+            self.agent_opened.emit(run_id)
+            return
         self.jobs.start(self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
+
+    def _say(self, run_id: str, text: str) -> None:
+        self.jobs.start(self.bridge.call(lambda a: a.runs.message(run_id, text)))
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""

@@ -1,171 +1,213 @@
-"""The tree of agents at work: state, current tool, elapsed time, tokens, cost; stop and pause on each."""
+"""The tree of agents: every run of the newest turn at any depth, live."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLabel, QSizePolicy, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from app.desktop.panes.agent_row import AgentRow
+from app.desktop.team.model import TeamModel
+from app.desktop.team.state import Member
+from app.desktop.theme import theme
+from app.i18n import ngettext
 
-from app.desktop.panes.activity_list import RUN_WORDS
-from app.desktop.panes.activity_log import AgentNode
-from app.desktop.panes.wording import duration, money, short_number
-from app.desktop.theme import mark, theme
-from app.desktop.theme.manager import Role
-from app.desktop.widgets import ElidedLabel, IconButton
-from app.i18n import _, ngettext
-
-_ICONS: dict[str, tuple[str, Role]] = {
-    "processing": ("loader-circle", "accent"),
-    "paused": ("pause", "warn"),
-    "limited": ("triangle-alert", "warn"),
-    "completed": ("check", "ok"),
-    "error": ("circle-x", "err"),
-    "cancelled": ("square", "muted"),
-    "abandoned": ("x", "muted"),
-}
-_WAITING: tuple[str, Role] = ("circle-help", "warn")
-
-
-MOST_ROWS = 4
-"""Agents that are shown without scrolling."""
-
-
-class AgentRow(QWidget):
-    """One agent: a line with its name and what it does, a line of figures, and its buttons."""
-
-    stop = Signal(str)
-    pause = Signal(str)
-    resume = Signal(str)
-
-    def __init__(self, run_id: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.run_id = run_id
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 2, 0, 2)
-        row.setSpacing(6)
-        self._icon = QLabel(self)
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        self._name, self._figures = ElidedLabel("", self), ElidedLabel("", self)
-        mark(self._figures, "small")
-        texts.addWidget(self._name)
-        texts.addWidget(self._figures)
-        self._pause, self._stop = IconButton("pause", parent=self), IconButton("square", parent=self)
-        self._pause.setObjectName("agent-pause")
-        self._stop.setObjectName("agent-stop")
-        self._paused = False
-        self._pause.clicked.connect(lambda *_: (self.resume if self._paused else self.pause).emit(self.run_id))
-        self._stop.clicked.connect(lambda *_: self.stop.emit(self.run_id))
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(texts, 1)
-        row.addWidget(self._pause)
-        row.addWidget(self._stop)
-
-    def show_node(self, node: AgentNode, now: datetime) -> None:
-        """Draw the agent's present state."""
-        icon, role = _ICONS.get(node.status, _WAITING)
-        self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
-        state = node.tool if node.tool and node.status == "processing" else _(RUN_WORDS.get(node.status, node.status))
-        name = node.name or _("Agent")
-        self._name.setText(f"{name} — {state}")
-        figures = [duration(node.elapsed_s(now) * 1000)]
-        if node.tokens:
-            figures.append(ngettext("{number} token", "{number} tokens", node.tokens, number=short_number(node.tokens)))
-        if node.cost:
-            figures.append(money(node.cost))
-        self._figures.setText(" · ".join(figures))
-        self._paused = node.status in ("paused", "limited")
-        self._pause.set_icon("play" if self._paused else "pause")
-        self._pause.describe(_("Go on: {agent}", agent=name) if self._paused else _("Pause: {agent}", agent=name))
-        self._stop.describe(_("Stop: {agent}", agent=name))
-        self._pause.setVisible(self._paused or not node.over)
-        self._stop.setVisible(self._paused or not node.over)
-        self.setAccessibleName(f"{name}, {state}, {self._figures.text()}")
+LEAST_ROWS = 4
+"""Agents that are shown without scrolling wherever the pane is high enough."""
+_PADDING = 10
+"""What the style sheet's padding takes from an item's height."""
+_RunRole = Qt.ItemDataRole.UserRole
 
 
 class AgentTree(QTreeWidget):
-    """``agent-tree``. Rows are kept and only redrawn; signals carry the run's id."""
+    """``agent-tree``. Rows are kept and only redrawn.
 
-    stop = Signal(str)
-    pause = Signal(str)
-    resume = Signal(str)
+    Signals:
+        asked: what to do (pause, resume, cancel, open), and with which run.
+        said: a run's id and a message to it.
+        chosen: the run whose activity is wanted; empty for all.
+    """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    asked = Signal(str, str)
+    said = Signal(str, str)
+    chosen = Signal(str)
+
+    def __init__(self, team: TeamModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("agent-tree")
         self.setHeaderHidden(True)
         self.setIndentation(14)
         self.setRootIsDecorated(False)
+        self.setExpandsOnDoubleClick(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._team = team
         self._items: dict[str, QTreeWidgetItem] = {}
         self._rows: dict[str, AgentRow] = {}
+        self._most = 0
         self._wanted = 0
-        self._shown: tuple[list[AgentNode], datetime] | None = None
-        theme().changed.connect(self._measure_soon)
+        self.customContextMenuRequested.connect(self._menu)
+        self.itemSelectionChanged.connect(self._on_selected)
+        self.itemDoubleClicked.connect(lambda item, _column: self.asked.emit("open", str(item.data(0, _RunRole))))
+        self.itemExpanded.connect(lambda _item: self._measure())
+        self.itemCollapsed.connect(lambda _item: self._measure())
+        team.changed.connect(self._on_changed)
+        team.ticked.connect(self._on_tick)
+        theme().changed.connect(self._refresh_soon)
 
-    def show_agents(self, nodes: Iterable[AgentNode], now: datetime) -> None:
-        """Make the tree show exactly these agents; parents come before their children."""
-        nodes = list(nodes)
-        self._shown = (nodes, now)
-        listed = {node.run_id: node for node in nodes}
-        if set(self._items) - set(listed):
+    @property
+    def members(self) -> list[Member]:
+        return list(self._team.state.walk(self._team.root))
+
+    @property
+    def chosen_run(self) -> str:
+        """The run of the selected row; empty when none is."""
+        return next((str(item.data(0, _RunRole)) for item in self.selectedItems()), "")
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def refresh(self) -> None:
+        """Make the tree show exactly the agents of the newest turn."""
+        members = self.members
+        listed = {member.run_id for member in members}
+        if set(self._items) - listed:
             self.clear()
             self._items.clear()
             self._rows.clear()
-        for run_id, node in listed.items():
-            if run_id not in self._items:
-                self._add(node)
-            row, item = self._rows[run_id], self._items[run_id]
-            row.show_node(node, now)
-            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, row.accessibleName())
-            item.setSizeHint(0, QSize(0, self._row_height(row)))
-        self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(listed)))
+        for member in members:
+            if member.run_id not in self._items:
+                self._add(member)
+            self._show(member)
+        self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(members)))
         self._measure()
 
-    @staticmethod
-    def _row_height(row: AgentRow) -> int:
-        return row.sizeHint().height() + theme().px(10)
+    def _refresh_soon(self) -> None:
+        """After another theme or font scale, once the labels have taken their new fonts."""
+        QTimer.singleShot(0, self, self.refresh)
+
+    def _show(self, member: Member) -> None:
+        row, item = self._rows[member.run_id], self._items[member.run_id]
+        now = self._team.now()
+        row.show_member(member, self._team.state.total(member.run_id, now), now)
+        item.setData(0, Qt.ItemDataRole.AccessibleTextRole, row.accessibleName())
+        height = row.sizeHint().height() + _PADDING
+        if item.sizeHint(0).height() != height:
+            item.setSizeHint(0, QSize(0, height))
+
+    def _on_changed(self, runs: frozenset[str]) -> None:
+        members = self.members
+        if {member.run_id for member in members} != set(self._items):
+            self.refresh()
+            return
+        touched = set(runs)
+        for run_id in runs:
+            touched.update(member.run_id for member in self._team.state.path(run_id))
+        for member in members:
+            if member.run_id in touched:
+                self._show(member)
+
+    def _on_tick(self) -> None:
+        if self.isVisible():
+            now = self._team.now()
+            for member in self.members:
+                row = self._rows.get(member.run_id)
+                if row is not None and not member.over:
+                    row.tick(self._team.state.total(member.run_id, now), now)
+
+    def _add(self, member: Member) -> None:
+        parent = self._items.get(member.parent_run_id or "")
+        item = QTreeWidgetItem()
+        item.setData(0, _RunRole, member.run_id)
+        if parent is None:
+            self.addTopLevelItem(item)
+        else:
+            parent.addChild(item)
+            if parent.childCount() == 1:
+                parent.setExpanded(True)
+        row = AgentRow(member.run_id, self)
+        row.asked.connect(self.asked)
+        row.said.connect(self.said)
+        row.grown.connect(lambda: self._on_grown(member.run_id))
+        self.setItemWidget(item, 0, row)
+        self._items[member.run_id], self._rows[member.run_id] = item, row
+
+    def _on_grown(self, run_id: str) -> None:
+        row = self._rows[run_id]
+        layout = row.layout()
+        if layout is not None:
+            layout.activate()
+        self._items[run_id].setSizeHint(0, QSize(0, row.sizeHint().height() + _PADDING))
+        self._measure()
+        self.scrollToItem(self._items[run_id])
+
+    # -- choosing -------------------------------------------------------------------------------------------------------------
+    def choose(self, run_id: str) -> None:
+        """Select an agent's row; empty selects none."""
+        item = self._items.get(run_id)
+        if item is None:
+            self.clearSelection()
+        else:
+            self.setCurrentItem(item)
+
+    def _on_selected(self) -> None:
+        picked = self.chosen_run
+        for run_id, row in self._rows.items():
+            row.set_chosen(run_id == picked)
+        self.chosen.emit(picked)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        item = self.currentItem()
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and item is not None:
+            self.asked.emit("open", str(item.data(0, _RunRole)))
+        elif event.key() == Qt.Key.Key_Escape and self.selectedItems():
+            self.clearSelection()
+        else:
+            super().keyPressEvent(event)
+
+    def _menu(self, at: QPoint) -> None:
+        """The row's buttons with their words."""
+        item = self.itemAt(at)
+        row = self._rows.get(str(item.data(0, _RunRole))) if item is not None else None
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for button in (row.opener, row.message, row.pause, row.stop):
+            if not button.isHidden():
+                menu.addAction(button.icon(), button.accessibleName(), button.click)
+        menu.popup(self.viewport().mapToGlobal(at))
+
+    # -- layout ---------------------------------------------------------------------------------------------------------------
+    def set_most(self, height: int) -> None:
+        """Take no more than this height; the rest is scrolled."""
+        if height != self._most:
+            self._most = height
+            self._measure()
 
     def _measure(self) -> None:
-        """At most four rows high, and at least one: a short pane scrolls the others."""
-        heights = [self._row_height(row) for row in self._rows.values()]
+        """As high as its rows, within bounds, and at least one: a short pane scrolls the others."""
+        heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]
         edges = 2 * self.frameWidth() + 2
-        self._wanted = sum(heights[:MOST_ROWS]) + edges
+        most = max(self._most, sum(heights[:LEAST_ROWS]) + edges)
+        self._wanted = min(sum(heights) + edges, most)
         self.setMinimumHeight(heights[0] + edges if heights else 0)
         self.setMaximumHeight(self._wanted if heights else 0)
         self.updateGeometry()
+
+    @staticmethod
+    def _in_sight(item: QTreeWidgetItem) -> bool:
+        above = item.parent()
+        while above is not None:
+            if not above.isExpanded():
+                return False
+            above = above.parent()
+        return True
 
     def sizeHint(self) -> QSize:
         return QSize(0, self._wanted)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
-
-    def _measure_soon(self) -> None:
-        """After another theme or font scale, once the labels have taken their new fonts."""
-        QTimer.singleShot(0, self, self._redraw)
-
-    def _redraw(self) -> None:
-        if self._shown is not None:
-            self.show_agents(*self._shown)
-
-    def _add(self, node: AgentNode) -> None:
-        parent = self._items.get(node.parent_run_id or "")
-        item = QTreeWidgetItem()
-        if parent is None:
-            self.addTopLevelItem(item)
-        else:
-            parent.addChild(item)
-            parent.setExpanded(True)
-        row = AgentRow(node.run_id, self)
-        row.stop.connect(self.stop)
-        row.pause.connect(self.pause)
-        row.resume.connect(self.resume)
-        self.setItemWidget(item, 0, row)
-        self._items[node.run_id], self._rows[node.run_id] = item, row

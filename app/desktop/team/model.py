@@ -90,7 +90,7 @@ class TeamModel(QObject):
     def feed(self, event: StreamEvent) -> None:
         """One event of the workflow in view."""
         kind = event.chunk_type.value
-        if kind == "workflow_start" and event.depth == 0:
+        if kind == "workflow_start" and event.parent_run_id is None:
             self.root = event.run_id
         if self._loading and kind not in {"token", "reasoning"}:
             self._meanwhile.append(event)

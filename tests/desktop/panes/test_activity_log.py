@@ -38,21 +38,9 @@ def test_a_call_is_one_row_from_start_to_end() -> None:
     log.feed_all(one_run()[:3])
     call = log.entries[1]
     assert (call.tool, call.status, call.progress) == ("CalculatorTool", "running", 40)
-    assert log.agents["r1"].tool == "CalculatorTool"
     log.feed_all(one_run()[3:])
     assert (call.status, call.duration_ms, call.result) == ("ok", 12, {"result": 84})
     assert [e.tool or e.kind for e in log.entries] == ["workflow_start", "CalculatorTool", "TodoTool", "workflow_complete"]
-
-
-def test_the_agent_has_state_tokens_cost_and_elapsed_time() -> None:
-    log = ActivityLog()
-    log.feed_all(one_run()[:7])
-    node = log.agents["r1"]
-    assert (node.name, node.status, node.tokens, node.cost, node.over) == ("Ada", "processing", 120, 0.5, False)
-    assert node.elapsed_s(START + timedelta(seconds=61)) == 60
-    log.feed_all(one_run())
-    assert node.over
-    assert node.elapsed_s(START + timedelta(hours=1)) == 7
 
 
 def test_replaying_what_was_seen_changes_nothing_and_a_new_run_begins_afresh() -> None:
@@ -62,10 +50,18 @@ def test_replaying_what_was_seen_changes_nothing_and_a_new_run_begins_afresh() -
     log.feed_all(one_run())
     assert [entry.as_json() for entry in log.entries] == rows
     log.feed(event(9, ChunkType.WORKFLOW_START, run_id="r2"))
-    assert list(log.agents) == ["r2"]
     assert len(log.entries) == 1
     log.feed(event(10, ChunkType.WORKFLOW_START, run_id="child", parent_run_id="r2"))
-    assert list(log.agents) == ["r2", "child"]
+    assert [entry.run_id for entry in log.entries] == ["r2", "child"]
+
+
+def test_an_agents_rows_are_its_own_and_those_about_it() -> None:
+    log = ActivityLog()
+    log.feed_all(one_run()[:4])
+    log.feed(event(20, ChunkType.SUB_AGENT_START, sub_agent_id="kid", sub_agent_name="Kid"))
+    log.feed(event(21, ChunkType.TOOL_START, run_id="kid", call_id="k", tool="TodoTool", parent_run_id="r1"))
+    assert not log.feed(event(0, ChunkType.SUB_AGENT_PROGRESS, sub_agent_id="kid", tokens_input=5))
+    assert [e.tool or e.kind for e in log.entries if e.of_agent("kid")] == ["sub_agent_start", "TodoTool"]
 
 
 def test_filter_and_export() -> None:

@@ -66,7 +66,7 @@ def titles(pane: ActivityPane) -> list[str]:
 async def live(pane: ActivityPane, qtbot: QtBot, *events: StreamEvent) -> None:
     for each in events:
         pane.on_stream(each)
-    qtbot.waitUntil(lambda: not pane._redraw.isActive())
+    qtbot.waitUntil(lambda: not pane._redraw.isActive() and not pane.team._tell.isActive())
     await settle()
 
 
@@ -84,16 +84,16 @@ async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: Acti
     row = pane.tree._rows["r1"]
     assert row.accessibleName().startswith("Ada, working, ")
     assert "120 tokens" in row.accessibleName()
-    row._pause.click()
+    row.pause.click()
     await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status="paused"))
     assert row.accessibleName().startswith("Ada, paused")
-    row._pause.click()
-    row._stop.click()
+    row.pause.click()
+    row.stop.click()
     await settle()
     assert runs.asked == [("pause", "r1"), ("resume", "r1"), ("cancel", "r1")]
     await live(pane, qtbot, event(11, ChunkType.WORKFLOW_COMPLETE, status="cancelled"))
-    assert row._stop.isHidden()
-    assert not pane._tick.isActive()
+    assert row.stop.isHidden()
+    assert not pane.team._tick.isActive()
 
 
 async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> None:
