@@ -3,6 +3,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := .venv-peers
 OUT := out
 CATALOGUES := $(wildcard translations/*/LC_MESSAGES/atelier.po)
 COMPILED := $(CATALOGUES:.po=.mo)
@@ -13,7 +14,7 @@ SUITABLE = import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
   "$$p" -c '$(SUITABLE)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 
-.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz slow sentence-transformers e2e screenshots dist clean help
+.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -61,8 +62,16 @@ format: setup
 translations: setup
 	$(BIN)/python packaging/catalogues.py update
 
+# The other agent frameworks that `bench` measures against, in an environment of their own.
+peers: $(PEERS)/.ready
+
+$(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraints.txt | $(READY)
+	$(BIN)/python -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet -c tests/bench/peers/constraints.txt -r tests/bench/peers/requirements.txt
+	@touch $@
+
 # Each tests/bench/bench_*.py is a program: `python -m tests.bench.bench_x [--quick] [--json FILE]`.
-bench: setup
+bench: setup peers
 	@mkdir -p $(OUT)/bench
 	@set -e; for file in tests/bench/bench_*.py; do \
 	  name=$$(basename "$$file" .py); echo "== $$name"; \

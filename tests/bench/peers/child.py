@@ -1,0 +1,91 @@
+"""One framework in a process of its own: does what it is told on standard input and says what that cost.
+
+A line in is JSON: ``{"model": "tools-1", "stream": true, "runs": 20, "at_once": 1}``. A line out is JSON with ``cpu_ms`` and ``wall_ms`` a
+run, ``errors``, and the memory in MB before and at its highest.
+
+Run: ``python -m tests.bench.peers.child NAME URL``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import resource
+import sys
+import time
+from typing import Any, Protocol
+
+from tests.bench.peers.server import ANSWER
+
+
+class Framework(Protocol):
+    """What a peer's module makes with ``create(url)``."""
+
+    async def run(self, model: str, stream: bool) -> str:
+        """Do a run and return the answer's text."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait until nothing is left to do for the runs that are over: work put off is work too."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+def resident_mb() -> float:
+    import psutil
+
+    return psutil.Process().memory_info().rss / 2**20
+
+
+def expected(model: str) -> str:
+    kind, _, count = model.partition("-")
+    return "word " * int(count) if kind == "words" else ANSWER
+
+
+async def one(framework: Framework, model: str, stream: bool, failures: list[str]) -> None:
+    try:
+        text = await framework.run(model, stream)
+    except Exception as error:  # whatever it is, it counts as an error of the framework
+        failures.append(f"{type(error).__name__}: {error}")
+        return
+    if text.strip() != expected(model).strip():
+        failures.append(f"unexpected answer: {text[:80]!r}")
+
+
+async def measure(framework: Framework, order: dict[str, Any]) -> dict[str, Any]:
+    model, stream, runs, at_once = order["model"], order["stream"], order["runs"], order["at_once"]
+    failures: list[str] = []
+    before = resident_mb()
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(0, runs, at_once):
+        if at_once == 1:
+            await one(framework, model, stream, failures)
+        else:
+            await asyncio.gather(*(one(framework, model, stream, failures) for _ in range(at_once)))
+    await framework.settle()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {
+        "cpu_ms": cpu / runs * 1000,
+        "wall_ms": wall / runs * 1000,
+        "errors": len(failures),
+        "failure": failures[0] if failures else "",
+        "memory_before_mb": before,
+        "memory_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+async def work(name: str, url: str) -> None:
+    module, _, variant = name.partition(":")
+    framework: Framework = await importlib.import_module(f"tests.bench.peers.{module}").create(url, *([variant] if variant else []))
+    try:
+        print(json.dumps({"ready": True}), flush=True)
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            print(json.dumps(await measure(framework, json.loads(line))), flush=True)
+    finally:
+        await framework.aclose()
+
+
+if __name__ == "__main__":
+    asyncio.run(work(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,51 @@
+"""langgraph with langchain-openai: the prebuilt agent, without a checkpointer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from langchain_openai import ChatOpenAI
+from langgraph.prebuilt import create_react_agent
+
+STEPS = 200
+
+
+def CalculatorTool(operation: str, expression: str) -> str:
+    """Calculate an expression."""
+    return "42"
+
+
+class LangGraph:
+    def __init__(self, url: str) -> None:
+        warnings.simplefilter("ignore")
+        self._url = url
+        self._graphs: dict[tuple[str, bool], Any] = {}
+
+    def _graph(self, model: str, stream: bool) -> Any:
+        key = (model, stream)
+        if key not in self._graphs:
+            chat = ChatOpenAI(model=model, base_url=self._url, api_key="none", streaming=stream, stream_usage=stream)
+            self._graphs[key] = create_react_agent(chat, [CalculatorTool], prompt="Be brief.")
+        return self._graphs[key]
+
+    async def run(self, model: str, stream: bool) -> str:
+        graph = self._graph(model, stream)
+        given, config = {"messages": [("user", "What is 6*7?")]}, {"recursion_limit": STEPS}
+        if not stream:
+            return (await graph.ainvoke(given, config))["messages"][-1].content
+        text = ""
+        async for chunk, where in graph.astream(given, config, stream_mode="messages"):
+            if where["langgraph_node"] == "agent" and isinstance(chunk.content, str):
+                text += chunk.content
+        return text
+
+    async def settle(self) -> None:
+        return None
+
+    async def aclose(self) -> None:
+        return None
+
+
+async def create(url: str) -> LangGraph:
+    return LangGraph(url)

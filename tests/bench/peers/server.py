@@ -1,0 +1,104 @@
+"""The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is nobody's cost.
+
+It keeps no script of its own: the answer follows from the request alone, so any number of runs can go on at once. The name of the model
+says what to play, and how many results of tools the request holds says how far the run is:
+
+* ``tools-N``: N turns with one call each, then the answer.
+* ``words-N``: an answer of N words, each a delta of its own when streamed.
+
+Run: ``python -m tests.bench.peers.server``; prints its port, ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from functools import lru_cache
+from typing import Any
+
+TOOL = "CalculatorTool"
+ANSWER = "It is 42."
+PIECE = 5
+"""Characters of text and of arguments in one delta of a ``tools-N`` answer."""
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+
+
+def _sse(delta: dict[str, Any] | None, model: str, finish: str | None = None) -> bytes:
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    chunk: dict[str, Any] = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
+    if delta is None:
+        chunk["usage"] = USAGE
+    return f"data: {json.dumps(chunk)}\n\n".encode()
+
+
+def _call(turn: int) -> tuple[str, str]:
+    """The id and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for a loop."""
+    return f"call_{turn}", json.dumps({"operation": "eval", "expression": f"{turn + 2}*7"})
+
+
+@lru_cache(maxsize=256)
+def answer(model: str, turn: int, stream: bool) -> bytes:
+    """The body of an answer: ``turn`` results of tools are known."""
+    kind, _, count = model.partition("-")
+    calls = kind == "tools" and turn < int(count)
+    text = "word " * int(count) if kind == "words" else ANSWER
+    if not stream:
+        message: dict[str, Any] = {"role": "assistant", "content": None if calls else text}
+        if calls:
+            identity, arguments = _call(turn)
+            message["tool_calls"] = [{"id": identity, "type": "function", "function": {"name": TOOL, "arguments": arguments}}]
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+        whole = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": USAGE}
+        return json.dumps(whole).encode()
+    parts = [_sse({"role": "assistant", "content": None}, model)]
+    if calls:
+        identity, arguments = _call(turn)
+        head = {"index": 0, "id": identity, "type": "function", "function": {"name": TOOL, "arguments": ""}}
+        parts.append(_sse({"tool_calls": [head]}, model))
+        for start in range(0, len(arguments), PIECE):
+            delta = {"index": 0, "function": {"arguments": arguments[start : start + PIECE]}}
+            parts.append(_sse({"tool_calls": [delta]}, model))
+    else:
+        parts += [_sse({"content": text[start : start + PIECE]}, model) for start in range(0, len(text), PIECE)]
+    parts += [_sse({}, model, "tool_calls" if calls else "stop"), _sse(None, model), b"data: [DONE]\n\n"]
+    return b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in parts) + b"0\r\n\r\n"
+
+
+def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
+    writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer the requests of one connection."""
+    try:
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            length = next((line for line in head.split("\r\n") if line.startswith("content-length:")), "content-length: 0")
+            given = await reader.readexactly(int(length.partition(":")[2]))
+            if head.startswith("get "):
+                _whole(writer, b'{"object": "list", "data": []}')
+                continue
+            request = json.loads(given)
+            turn = sum(message["role"] == "tool" for message in request["messages"])
+            stream = bool(request.get("stream"))
+            body = answer(request["model"], turn, stream)
+            if stream:
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body)
+            else:
+                _whole(writer, body)
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def main() -> None:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=64 * 2**20, backlog=512)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
