@@ -5,8 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from shiboken6 import isValid
 
-from app.desktop.panes.jobs import Jobs, error_text
+from app.desktop.panes.jobs import error_text
 from app.desktop.panes.wording import ago
 from app.desktop.questions import approval_wording as wording
 from app.desktop.questions.answer_field import AnswerField
@@ -72,7 +73,6 @@ class ParentQuestionCard(Translated, Card):
         super().__init__(parent)
         self.asked, self._questions = asked, questions
         self.setObjectName(f"inbox-parent-{asked.run_id}")
-        self.jobs = Jobs(self, self._say)
         self._workflow = ""
         self._busy = False
         self._pill = Pill("", "accent", self)
@@ -111,15 +111,19 @@ class ParentQuestionCard(Translated, Card):
         if text and not self._busy and not self.field.over_limit():
             self._say("")
             self._set_busy(True)
-            self.jobs.start(self._send(text))
+            self._questions.jobs.start(self._send(text))  # the card may go as soon as the answer is known
 
     async def _send(self, text: str) -> None:
+        problem = ""
         try:
             await self._questions.answer(self.asked.run_id, text)
         except Exception as error:
-            self._say(error_text(error))
-        finally:
+            problem = error_text(error)
+        if isValid(self):
+            self._say(problem)
             self._set_busy(False)
+        elif problem:
+            self._questions.notice.emit(problem)
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy

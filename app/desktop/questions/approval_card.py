@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
-from app.desktop.panes.jobs import Jobs, error_text
+from app.desktop.panes.jobs import error_text
 from app.desktop.panes.wording import ago
 from app.desktop.questions import approval_wording as wording
 from app.desktop.questions.answer_field import AnswerField
@@ -58,7 +59,6 @@ class ApprovalCard(Translated, QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._bridge, self.desk = bridge, approval_desk(bridge)
         self.request = self.desk.get(request.id) or request
-        self.jobs = Jobs(self, self.show_error)
         self._most: int | None = None
         self._busy = self._fitting = self._taking = False
         self._where = ""
@@ -261,16 +261,20 @@ class ApprovalCard(Translated, QFrame):
 
     def _send(self, work: Coroutine[Any, Any, None]) -> None:
         async def job() -> None:
+            problem = ""
             try:
                 await work
             except Exception as error:
-                self.show_error(error_text(error))
-            finally:
+                problem = error_text(error)
+            if isValid(self):
                 self._set_busy(False)
+                self.show_error(problem)
+            elif problem:
+                self.desk.notice.emit(problem)
 
         self.show_error("")
         self._set_busy(True)
-        self.jobs.start(job())
+        self.desk.jobs.start(job())  # the card may go as soon as the decision is known, and must not take it along
 
     def _set_busy(self, busy: bool) -> None:
         """While the engine takes the decision nothing can be changed or sent twice."""

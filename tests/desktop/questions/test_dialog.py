@@ -17,6 +17,7 @@ from app.desktop.questions.scrim import Scrim
 from app.desktop.theme import theme
 from app.domain import limits
 from app.domain.question import QuestionAnswer, UserQuestion
+from tests.desktop.questions.approvals import LINEAGE
 from tests.desktop.questions.conftest import ask
 
 Find = Callable[[str], Any]
@@ -64,6 +65,12 @@ def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., Quest
     assert child("question-context").toPlainText() == "because so"
     assert child("question-place").text() == "question 1 / 2"
     assert not dialog.isWindow()
+
+
+def test_it_shows_the_agents_above_a_sub_agent(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    dialog = opened(ask(lineage=LINEAGE, agent_name="Scout"))
+    assert child("question-lineage").text() == "Architect → Reviewer → Scout"
+    assert dialog.accessibleDescription() == "Architect → Reviewer → Scout. Which way?"
 
 
 def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., QuestionDialog], child: Find) -> None:

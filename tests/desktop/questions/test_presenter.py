@@ -15,6 +15,7 @@ from app.desktop.questions.presenter import QuestionPresenter
 from app.domain.errors import ConflictError
 from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from app.domain.stream import ChunkType, StreamEvent
+from tests.desktop.questions.approvals import asks, tell
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -307,3 +308,35 @@ async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMake
     await settle()
     assert len(s.atelier.calls("questions.pending")) == before + 1
     assert s.shown == ""
+
+
+async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = stage(ask("q5"))
+    shown: list[tuple[str, str]] = []
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: True))
+    monkeypatch.setattr(QSystemTrayIcon, "supportsMessages", staticmethod(lambda: True))
+    monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda self, title, text, *_: shown.append((title, text)))
+    monkeypatch.setattr(s.window, "isActiveWindow", lambda: False)
+    await s.begin()
+    s.atelier.set("approvals", "get", asks("v1", workflow="w2"))
+    await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, asks("v1", workflow="w2"))
+    data = {"sub_agent_id": "r9", "sub_agent_name": "Tester", "question": "All tests?"}
+    s.bridge.stream_event.emit(StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data))
+    await settle()
+    assert shown == [("Checker needs you", "Checker wants to use TodoTool · create"), ("Tester needs you", "All tests?")]
+    assert s.window.windowTitle() == "(3) Atelier"
+    wanted: list[str] = []
+    s.presenter.workflow_wanted.connect(wanted.append)
+    s.presenter.dialog.reject()  # type: ignore[union-attr]
+    s.presenter.attention.activated.emit()
+    assert wanted == ["w2"]
+
+
+async def test_a_card_under_an_open_question_is_covered(stage: StageMaker) -> None:
+    s = stage()
+    await s.begin()
+    under, beside = QLineEdit(s.views["w1"]), QLineEdit(s.window)
+    assert not s.presenter.approvals.covered(under)
+    await s.ask(ask("q1"))
+    assert s.presenter.approvals.covered(under)
+    assert not s.presenter.approvals.covered(beside)

@@ -1,0 +1,69 @@
+"""Approvals to test with, and an engine that keeps them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from app.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalStatus
+from app.domain.stream import ChunkType, StreamEvent
+from app.tools.registry import create_default_tool_registry
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TODO = {"operation": "create", "name": "Read the registry", "priority": 2}
+LINEAGE = (Ancestor(run_id="r0", agent_name="Architect"), Ancestor(run_id="r1", agent_name="Reviewer"))
+
+
+def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalRequest:
+    """A waiting request ``name``; the digits of the name order it in time."""
+    minute = int("".join(filter(str.isdigit, name)) or 0)
+    base: dict[str, Any] = {
+        "run_id": "r",
+        "call_id": f"c-{name}",
+        "agent_name": "Checker",
+        "kind": ApprovalKind.TOOL,
+        "tool": "TodoTool",
+        "operation": "create",
+        "section": "core_ops",
+        "reason": "manual",
+        "arguments": TODO,
+        "timeout_s": 0,
+        "created_at": START + timedelta(minutes=minute),
+    }
+    return ApprovalRequest(id=name, workflow_id=workflow, **(base | fields))
+
+
+class ApprovalEngine(FakeAtelier):
+    """Keeps requests and decides about them as the service does, without a run behind them."""
+
+    def __init__(self, *requests: ApprovalRequest, **services: dict[str, Any]) -> None:
+        self.stored = {request.id: request for request in requests}
+        approvals = {
+            "pending": self._pending,
+            "get": self.stored.__getitem__,
+            "approve": self._approve,
+            "reject": self._reject,
+            "seen": 30.0,
+        }
+        super().__init__(**({"approvals": approvals} | services))
+        self.__dict__["registry"] = create_default_tool_registry()
+
+    def _pending(self, *_: Any) -> list[ApprovalRequest]:
+        return [request for request in self.stored.values() if request.status is ApprovalStatus.PENDING]
+
+    def change(self, request_id: str, **fields: Any) -> None:
+        self.stored[request_id] = self.stored[request_id].model_copy(update=fields)
+
+    def _approve(self, request_id: str, arguments: Any, scope: Any, rule: Any) -> None:
+        self.change(request_id, status=ApprovalStatus.APPROVED, edited=arguments, scope=scope, decided_by="user")
+
+    def _reject(self, request_id: str, note: str) -> None:
+        self.change(request_id, status=ApprovalStatus.REJECTED, note=note, decided_by="user")
+
+
+async def tell(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
+    """The stream event of a request or its decision."""
+    event = StreamEvent(workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id})
+    bridge.stream_event.emit(event)
+    await settle()

@@ -1,0 +1,290 @@
+"""The approval card: what it says, the ways to decide, edited arguments, and buttons that never leave the view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.questions.approval_card import ApprovalCard
+from app.desktop.settings.language import switch_language
+from app.desktop.theme import theme
+from app.domain.approval import AllowRule, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.errors import ConflictError
+from app.domain.stream import ChunkType
+from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
+from tests.support.fake_bridge import FakeBridge, settle
+
+SPAWN = {
+    "sub_agent_name": "Type checker",
+    "prompt_preview": "Read every module",
+    "prompt_length": 900,
+    "tools": ["read_file", "TodoTool"],
+}
+
+
+class Scene:
+    """A shown window with one card in it."""
+
+    def __init__(self, qtbot: QtBot, request: ApprovalRequest, width: int = 640) -> None:
+        self.engine = ApprovalEngine(request)
+        self.bridge = FakeBridge(self.engine)
+        self.window = QWidget()
+        self.window.resize(width, 900)
+        self.column = QVBoxLayout(self.window)
+        qtbot.addWidget(self.window)
+        self.card = self.add(request)
+        self.column.addStretch(1)
+        self.window.show()
+
+    def add(self, request: ApprovalRequest) -> ApprovalCard:
+        card = ApprovalCard(self.bridge, request)  # type: ignore[arg-type]
+        self.column.insertWidget(0, card)
+        return card
+
+    def find(self, name: str, card: ApprovalCard | None = None) -> Any:
+        found = (card or self.card).findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    def edit(self, text: str) -> None:
+        self.find("approval-edit").click()
+        self.find("approval-arguments").setPlainText(text)
+
+
+MakeScene = Callable[..., Scene]
+
+
+@pytest.fixture
+def scene(qtbot: QtBot) -> MakeScene:
+    return lambda request, width=640: Scene(qtbot, request, width)
+
+
+async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> None:
+    s = scene(asks(lineage=LINEAGE, risk="high", reason="risk_high"))
+    await settle()
+    assert s.card.objectName() == "approval-card"
+    assert s.card.accessibleName() == "Checker wants to use TodoTool · create"
+    assert s.find("approval-title").text() == "Checker wants to use TodoTool · create"
+    assert s.find("approval-lineage").text() == "Architect → Reviewer → Checker"
+    assert s.find("approval-why").text() == "Calls of high risk are always confirmed."
+    assert s.find("approval-risk").text() == "high risk"
+    assert s.find("approval-time").isHidden()
+    assert "Read the registry" in s.find("approval-arguments").toPlainText()
+    for name in ("approval-approve", "approval-reject", "approval-scope", "approval-edit", "approval-reason"):
+        assert s.find(name).accessibleName(), name
+
+
+async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
+    s = scene(asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective"))
+    await settle()
+    assert s.find("approval-title").text() == "Checker wants to start the agent Type checker"
+    assert s.find("approval-why").text() == "You want to be asked before agents are started."
+    assert s.find("approval-prompt").text() == "Read every module…"
+    assert s.find("approval-tools").text() == "read_file, TodoTool"
+    assert s.find("approval-arguments").isHidden()
+    s.find("approval-arguments-fold").click()
+    assert not s.find("approval-arguments").isHidden()
+    tasks = [{"agent_id": "a", "prompt_preview": "one"}, {"agent_name": "Second", "agent_id": "b", "prompt_preview": "two"}]
+    t = scene(asks(tool="ParallelTasksTool", details={"task_count": 2, "tasks": tasks}))
+    await settle()
+    assert t.find("approval-title").text() == "Checker wants to give 2 agents a task each"
+    assert t.find("approval-task-2").isVisible()
+
+
+async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks())
+    decided: list[str] = []
+    s.card.decided.connect(decided.append)
+    qtbot.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rule": None})]
+    assert decided == ["approved"]
+    assert s.find("approval-state").text() == "allowed"
+    assert s.find("approval-approve").isHidden()
+    t = scene(asks("v2"))
+    t.find("approval-reason").setPlainText("  Use the other file. ")
+    t.find("approval-reject").click()
+    await settle()
+    assert t.engine.calls("approvals.reject") == [(("v2",), {"note": "Use the other file."})]
+    assert t.find("approval-decision").text() == "You rejected it: Use the other file."
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "rule"),
+    [
+        ("run", ApprovalScope.RUN, None),
+        ("tool", ApprovalScope.ALWAYS, AllowRule(what="tool", target="mcp__files__read")),
+        ("server", ApprovalScope.ALWAYS, AllowRule(what="server", target="files")),
+    ],
+)
+async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rule: AllowRule | None) -> None:
+    s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
+    await settle()
+    assert s.find("approval-title").text() == "Checker wants to use read of the server files"
+    entries = {action.objectName(): action for action in s.card.scope_menu().actions() if action.objectName()}
+    assert "approval-scope-section" not in entries
+    entries[f"approval-scope-{name}"].trigger()
+    await settle()
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rule": rule})]
+
+
+async def test_always_for_a_section(scene: MakeScene) -> None:
+    s = scene(asks())
+    entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")
+    assert entry.text() == "Always allow all of “Basics”"
+    entry.trigger()
+    await settle()
+    assert s.engine.calls("approvals.approve")[0][1]["rule"] == AllowRule(what="section", target="core_ops")
+
+
+async def test_edited_arguments_are_checked_and_sent(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks())
+    s.edit('{"operation": "create",\n "name": "x"')
+    assert s.find("approval-arguments-error").text() == "Line 2, column 13: a comma is missing."
+    assert not s.find("approval-approve").isEnabled()
+    s.find("approval-arguments").setPlainText('{"operation": "create", "name": "x", "priority": 9}')
+    error = s.find("approval-arguments-error")
+    await s.card.arguments.checked()
+    assert error.text() == "priority must be at most 5."
+    assert not s.find("approval-approve").isEnabled()
+    assert "priority" in s.find("approval-arguments").toPlainText()
+    s.find("approval-arguments").setPlainText('{"operation": "create", "name": "x", "priority": 5}')
+    assert s.find("approval-approve").text() == "Allow as edited"
+    s.find("approval-approve").click()
+    await settle()
+    sent = s.engine.calls("approvals.approve")[0][1]["arguments"]
+    assert sent == {"operation": "create", "name": "x", "priority": 5}
+
+
+async def test_wrong_arguments_are_found_even_when_pressed_at_once(scene: MakeScene) -> None:
+    s = scene(asks())
+    s.edit('{"operation": "create"}')
+    s.find("approval-approve").click()
+    await settle()
+    assert s.engine.calls("approvals.approve") == []
+    assert s.find("approval-arguments-error").text() == "name is missing."
+    assert s.find("approval-arguments").isEnabled()
+
+
+async def test_changes_can_be_undone_and_the_same_text_is_no_change(scene: MakeScene) -> None:
+    s = scene(asks())
+    s.edit("nonsense")
+    s.find("approval-edit").click()
+    assert s.find("approval-approve").isEnabled()
+    assert s.card.arguments.draft() is None
+    s.find("approval-edit").click()
+    assert s.find("approval-approve").text() == "Allow once"
+    s.find("approval-approve").click()
+    await settle()
+    assert s.engine.calls("approvals.approve")[0][1]["arguments"] is None
+
+
+async def test_copy_takes_all_of_long_arguments(scene: MakeScene) -> None:
+    s = scene(asks(arguments={"content": "x" * 50_000}))
+    await settle()
+    assert len(s.find("approval-arguments").toPlainText()) == 20_000
+    s.find("approval-arguments-copy").click()
+    assert len(QGuiApplication.clipboard().text()) > 50_000
+    s.find("approval-edit").click()
+    assert len(s.find("approval-arguments").toPlainText()) > 50_000
+
+
+async def test_an_error_of_the_engine_loses_nothing(scene: MakeScene) -> None:
+    s = scene(asks())
+    s.engine.set("approvals", "approve", ConflictError("This was decided already: {status}.", status="rejected"))
+    s.edit('{"operation": "create", "name": "kept"}')
+    s.find("approval-reason").setPlainText("half a reason")
+    s.find("approval-approve").click()
+    await settle()
+    assert s.find("approval-error").text() == "This was decided already: rejected."
+    assert "kept" in s.find("approval-arguments").toPlainText()
+    assert s.find("approval-reason").toPlainText() == "half a reason"
+    assert s.find("approval-approve").isEnabled()
+
+
+@pytest.mark.parametrize(("key", "call"), [(Qt.Key.Key_A, "approvals.approve"), (Qt.Key.Key_R, "approvals.reject")])
+async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, qtbot: QtBot, key: Qt.Key, call: str) -> None:
+    s = scene(asks())
+    qtbot.keyClick(s.find("approval-reason"), key)
+    qtbot.keyClick(s.card, key, Qt.KeyboardModifier.ControlModifier)
+    await settle()
+    assert s.engine.calls(call) == []
+    qtbot.keyClick(s.card, key)
+    await settle()
+    assert len(s.engine.calls(call)) == 1
+
+
+@pytest.mark.parametrize("scale", [100, 150, 200])
+@pytest.mark.parametrize("width", [300, 700])
+async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScene, width: int, scale: int) -> None:
+    theme().set_scale(scale)
+    s = scene(asks(arguments={"content": "word " * 4_000}, lineage=LINEAGE), width)
+    s.card.limit_height(theme().px(320))
+    await settle(30)
+    assert s.card.height() <= theme().px(320)
+    for name in ("approval-approve", "approval-reject", "approval-scope", "approval-reason"):
+        button = s.find(name)
+        corner = button.mapTo(s.card, QPoint(button.width(), button.height()))
+        assert s.card.rect().contains(corner), name
+        assert button.width() >= theme().px(34)
+    for name in ("approval-approve", "approval-reject"):
+        assert s.find(name).width() >= s.find(name).minimumSizeHint().width(), name
+
+
+async def test_two_cards_share_what_is_typed_and_the_decision(scene: MakeScene) -> None:
+    s = scene(asks())
+    other = s.add(asks())
+    s.find("approval-reason").setPlainText("shared")
+    s.edit('{"operation": "create", "name": "also shared"}')
+    assert s.find("approval-reason", other).toPlainText() == "shared"
+    assert "also shared" in s.find("approval-arguments", other).toPlainText()
+    third = s.add(asks())
+    assert s.find("approval-reason", third).toPlainText() == "shared"
+    s.find("approval-reject", other).click()
+    await settle()
+    assert s.find("approval-state").text() == s.find("approval-state", third).text() == "rejected"
+
+
+async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: MakeScene) -> None:
+    s = scene(asks(timeout_s=60))
+    s.find("approval-reason").setPlainText("kept")
+    s.engine.change("v1", round=2)
+    await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
+    assert s.find("approval-why").text().endswith("Nobody decided in time, so it is asked again.")
+    assert s.find("approval-reason").toPlainText() == "kept"
+    s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
+    await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
+    assert s.find("approval-decision").text() == "Allowed, because nobody decided in time."
+    assert not s.find("approval-decision").isHidden()
+
+
+async def test_fit_gives_the_height_a_transcript_asks_for(scene: MakeScene) -> None:
+    s = scene(asks())
+    await settle()
+    narrow, wide = s.card.fit(300), s.card.fit(700)
+    assert narrow > wide > theme().px(120)
+    assert s.card.height() == wide
+
+
+async def test_a_decided_request_shows_what_ran(scene: MakeScene) -> None:
+    edited = TODO | {"name": "Other"}
+    s = scene(asks(status=ApprovalStatus.APPROVED, scope=ApprovalScope.RUN, edited=edited, decided_by="user"))
+    await settle()
+    assert s.find("approval-decision").text() == "You allowed the tool for this run. You changed its arguments."
+    assert "Other" in s.find("approval-arguments").toPlainText()
+    assert s.find("approval-edit").isHidden()
+
+
+async def test_it_changes_its_language(scene: MakeScene) -> None:
+    s = scene(asks())
+    switch_language("fr")
+    await settle()
+    switch_language("en")
+    await settle()
+    assert s.find("approval-reject").text() == "Reject"

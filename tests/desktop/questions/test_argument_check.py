@@ -1,0 +1,55 @@
+"""What is wrong with edited arguments, in the reader's words."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.desktop.questions.argument_check import parse, pretty, refusal
+from app.tools.registry import create_default_tool_registry
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Line 1, column 1: a value is missing."),
+        ('{"a" 1}', "Line 1, column 6: a colon is missing."),
+        ('{"a": 1,}', "Line 1, column 9: a name in double quotes is missing."),
+        ('{"a": "x}', "Line 1, column 7: this text has no closing quote."),
+        ('{"a": "\n"}', "Line 1, column 8: a line break or tab inside a text is written \\n or \\t."),
+        ('{"a": 1} 2', "Line 1, column 10: there is something after the end."),
+        ("[1]", "The arguments are an object: names and values between braces."),
+        ('{"a": 1, "a": 2}', "The name a is there twice."),
+        ('{"a": NaN}', "NaN is not a number a tool can be given."),
+    ],
+)
+def test_what_is_not_an_object_is_told_with_its_place(text: str, problem: str) -> None:
+    assert parse(text) == (None, problem)
+
+
+def test_json_comes_back_as_it_was() -> None:
+    arguments = {"text": "é\n\"'", "big": 2**60, "none": None, "list": [1, {"a": []}]}
+    assert parse(pretty(arguments)) == (arguments, "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("TodoTool", {"operation": "create", "name": "x"}, ""),
+        ("TodoTool", {"operation": "create", "name": "x" * 2000}, "name is too long: 2,000 of 128 characters."),
+        ("TodoTool", {"operation": "create", "name": "x", "colour": 1}, "colour is not known here."),
+        ("TodoTool", {"name": "x"}, "operation is missing."),
+        ("TodoTool", {"operation": "create", "name": "x", "priority": "high"}, "priority must be a whole number."),
+        ("task_complete", {}, "summary is missing."),
+        ("removed_tool", {"anything": 1}, ""),
+    ],
+)
+def test_the_schema_of_the_tool_is_held(tool: str, arguments: dict[str, object], problem: str) -> None:
+    atelier = SimpleNamespace(registry=create_default_tool_registry())
+    assert refusal(atelier, tool, arguments) == problem
+
+
+def test_an_unknown_operation_names_those_there_are() -> None:
+    atelier = SimpleNamespace(registry=create_default_tool_registry())
+    assert refusal(atelier, "TodoTool", {"operation": "paint"}).startswith("operation must be one of 'create'")

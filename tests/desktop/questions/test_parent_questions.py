@@ -1,0 +1,80 @@
+"""Sub-agents that wait for their parent: found at the start, followed by their events, answered by a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.desktop.questions.parent_questions import ParentQuestions
+from app.domain.errors import NotFoundError
+from app.domain.stream import ChunkType, StreamEvent
+from app.domain.workflow import Workflow, WorkflowStatus
+from app.engine.services.team_views import AgentNode
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+TREE = AgentNode(
+    run_id="r0",
+    name="Architect",
+    status="awaiting_children",
+    children=(
+        AgentNode(
+            run_id="r1",
+            name="Reviewer",
+            status="awaiting_children",
+            children=(AgentNode(run_id="r2", name="Tester", status="awaiting_parent", question="All tests?"),),
+        ),
+        AgentNode(run_id="r3", name="Writer", status="processing", question=""),
+    ),
+)
+
+
+def waiting_engine() -> FakeAtelier:
+    def tree(workflow_id: str, _root: str | None = None) -> AgentNode:
+        if workflow_id == "w1":
+            return TREE
+        raise NotFoundError("The workflow {id} has had no turn.", id=workflow_id)
+
+    workflows = [
+        Workflow(id="w1", name="One", status=WorkflowStatus.WAITING),
+        Workflow(id="w2", name="Two", status=WorkflowStatus.RUNNING),
+        Workflow(id="w3", name="Three"),
+    ]
+    return FakeAtelier(workflows={"list": workflows}, teams={"tree": tree})
+
+
+def event(kind: ChunkType, run_id: str, depth: int = 0, **data: Any) -> StreamEvent:
+    data = {"sub_agent_id": run_id, **data}
+    return StreamEvent(
+        workflow_id="w1", run_id="r1", correlation_id="r0", agent_name="Reviewer", depth=depth, chunk_type=kind, data=data, seq=1
+    )
+
+
+async def test_it_finds_who_waits_and_answers_in_the_parents_place() -> None:
+    engine = waiting_engine()
+    questions = ParentQuestions(FakeBridge(engine))  # type: ignore[arg-type]
+    questions.start()
+    await settle()
+    (asked,) = questions.pending()
+    assert (asked.run_id, asked.agent_name, asked.question) == ("r2", "Tester", "All tests?")
+    assert asked.lineage == ("Architect", "Reviewer")
+    assert asked.parent == "Reviewer"
+    assert [args[0] for args, _kwargs in engine.calls("teams.tree")] == ["w1", "w2"]
+    await questions.answer("r2", "Only the changed ones")
+    assert engine.calls("runs.answer_child") == [(("r2", "Only the changed ones"), {})]
+    assert len(questions) == 0
+
+
+async def test_events_open_and_close_them() -> None:
+    engine = waiting_engine()
+    bridge = FakeBridge(engine)
+    questions = ParentQuestions(bridge)  # type: ignore[arg-type]
+    new: list[str] = []
+    questions.asked.connect(lambda asked: new.append(asked.run_id))
+    bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r2", 1, sub_agent_name="Tester", question="All tests?"))
+    bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r9", 0, sub_agent_name="Scout", question="Where?"))
+    await settle()
+    assert new == ["r2", "r9"]
+    assert {each.run_id: each.lineage for each in questions.pending()} == {"r2": ("Architect", "Reviewer"), "r9": ("Reviewer",)}
+    bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
+    bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ERROR, "r9", error="stopped"))
+    await settle()
+    assert questions.pending() == []
