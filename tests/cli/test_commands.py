@@ -107,7 +107,7 @@ def test_what_is_not_there_is_wrong_usage_in_words(cli: Cli, argv: list[str]) ->
 
 
 def test_agents(cli: Cli, tmp_path: Path) -> None:
-    assert [agent["config"]["name"] for agent in cli("agents", "list", "--json").json] == ["Assistant"]
+    assert [agent["config"]["name"] for agent in cli("agents", "list", "--json").json] == ["Assistant", "Team lead"]
     (tmp_path / "a.json").write_text(json.dumps(FILE), "utf-8")
     assert cli("agents", "add", "a.json").status == 0
     assert cli("agents", "show", "Researcher").json == FILE
