@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
 APPROVALS = ("auto", "manual", "selective")
+ON_APPROVAL = ("ask", "allow", "deny")
 
 
 def add_agent_options(parser: Parser) -> None:
@@ -29,12 +30,20 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
-    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls ask first; kept with the agent"))
+    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need a yes (the agent's own mode)"))
     who.add_argument("--max-cost", metavar="USD", type=number(float, least=0, name="--max-cost"), help=_("stop at this cost"))
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1, name="--max-tokens"), help=_("stop at this many tokens"))
     who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
-    who.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agent's questions are answered"))
+    add_people_options(who)
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_people_options(parser: argparse._ActionsContainer) -> None:
+    """Options that say how questions and calls that need a yes are dealt with, shared by everything that follows a run."""
+    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agents' questions are answered"))
+    parser.add_argument(
+        "--on-approval", choices=ON_APPROVAL, default="ask", help=_("what happens with calls that need a yes: ask here, allow or deny all")
+    )
 
 
 async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None) -> tuple[AgentConfig | None, str]:
@@ -72,15 +81,8 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    from app.domain.errors import UsageError
-
     fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
-    # A bound that nothing holds would be worse than none: who asks for it is told.
-    if found.get("approval", "auto") != "auto":
-        raise UsageError(N_("This version cannot ask before tool calls: only --approval auto is possible."))
-    if found.get("tool_mode") == "sections":
-        raise UsageError(N_("This version cannot plan with sections: choose --tool-mode direct or invoke."))
     if "tools" in found:
         found["tools"] = tuple(found["tools"])
     return found

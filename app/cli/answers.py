@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.cli.approval_words import lineage
 from app.cli.files import read_text
 from app.cli.output import Output
 from app.domain.errors import ConflictError, UsageError
-from app.domain.question import QuestionStatus, QuestionType, UserQuestion
+from app.domain.question import QuestionType, UserQuestion
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Answers:
 
     def _show(self, asked: UserQuestion) -> None:
         spec = asked.spec
-        who = asked.agent_name or _("The agent")
+        who = lineage(asked.lineage, asked.agent_name)
         self._out.note(_("{agent} asks: {question}", agent=who, question=spec.question), "bold")
         if spec.context:
             self._out.note(spec.context)
@@ -135,12 +136,14 @@ class Answers:
             self._out.note(f"  ({spec.text_placeholder})")
 
 
-async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> None:
-    """Say what the workflow waits for and how to answer it."""
-    for asked in await atelier.questions.pending(workflow_id):
-        if asked.status is QuestionStatus.PENDING:
-            out.note(_("Waits for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
-    out.note(_("Answer with: atelier questions answer ID; then go on with: atelier resume {workflow}", workflow=workflow_id))
+async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
+    """Say which answers the workflow waits for and how to give them; the number of them."""
+    pending = await atelier.questions.pending(workflow_id)
+    for asked in pending:
+        out.note(_("Waits for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
+    if pending:
+        out.note(_("Answer with: atelier questions answer ID; then go on with: atelier resume {workflow}", workflow=workflow_id))
+    return len(pending)
 
 
 def _check_all(values: list[Any], path: str) -> None:

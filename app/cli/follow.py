@@ -1,20 +1,26 @@
-"""Following a run from the command line until it ends, waits or is cancelled."""
+"""Following a run and its team from the command line until it ends, waits or is cancelled."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from app.cli.answers import Answers, show_pending
+from app.cli import answers as questions
+from app.cli import decisions as approvals
+from app.cli.answers import Answers
+from app.cli.decisions import Decisions
 from app.cli.dispatch import ABANDONED, CANCELLED, FAILED, LIMITED, OK, WAITING
 from app.cli.output import Output
 from app.cli.render import Renderer
 from app.domain.errors import AtelierError
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Run, RunStatus
+from app.engine.following import _waiting as standing
 from app.i18n import _
 
 if TYPE_CHECKING:
+    from app.cli.stepper import Stepper
     from app.engine.atelier import Atelier
 
 STATUS = {
@@ -26,39 +32,58 @@ STATUS = {
     "cancelled": CANCELLED,
 }
 """Exit status by the status of ``workflow_complete``, or of the run."""
+STANDING = ("waiting", "limited")
+"""Statuses of ``workflow_complete`` after which the team may still be at work, or somebody may answer here."""
 
 
 class Follower:
-    """Shows one workflow's stream and answers its questions.
+    """Shows one workflow's stream, answers its questions, decides about calls and takes steps.
 
     Listening starts with the object, so that no event of a run started afterwards is missed.
     """
 
-    def __init__(self, atelier: Atelier, out: Output, workflow_id: str, renderer: Renderer, answers: Answers) -> None:
+    def __init__(
+        self,
+        atelier: Atelier,
+        out: Output,
+        workflow_id: str,
+        renderer: Renderer,
+        answers: Answers,
+        decisions: Decisions,
+        stepper: Stepper | None = None,
+    ) -> None:
         self._atelier = atelier
         self._out = out
         self._workflow_id = workflow_id
         self._renderer = renderer
         self._answers = answers
+        self._decisions = decisions
+        self._stepper = stepper
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         self._unsubscribe = atelier.bus.subscribe(self._events.put_nowait, workflow_id)
         self._asking: dict[str, asyncio.Task[bool]] = {}
-        self._left_open = False
+        self._terminal = asyncio.Lock()
+        """The terminal has one line to type in: one question at a time."""
+        self._settled: asyncio.Task[Run] | None = None
+        """Done when nobody of the team is at work; None when it is to be looked at again."""
+        self._failed: BaseException | None = None
+        self._said = ""
+        """Status of the newest ``workflow_complete``."""
 
     def close(self) -> None:
         self._unsubscribe()
-        for task in self._asking.values():
-            task.cancel()
+        for task in (*self._asking.values(), self._settled):
+            if task is not None:
+                task.cancel()
 
     async def follow(self, run_id: str, *, pending: bool = False) -> int:
-        """Until the run is over or waits; gives the exit status. Cancelling this cancels the run, which is saved.
+        """Until the run is over or its team waits; gives the exit status. Cancelling this cancels the run, which is saved.
 
-        ``pending`` first answers the questions that were open before.
+        ``pending`` first deals with the questions and requests that were open before.
         """
         try:
             if pending:
-                for asked in await self._atelier.questions.pending(self._workflow_id):
-                    self._ask(asked.id)
+                await self._ask_pending()
             return await self._until_over(run_id)
         except asyncio.CancelledError:
             await self._cancel(run_id)
@@ -69,90 +94,129 @@ class Follower:
             if finish is not None:
                 finish()
 
+    async def _ask_pending(self) -> None:
+        for asked in await self._atelier.questions.pending(self._workflow_id):
+            self._ask(asked.id, self._answer)
+        for request in await self._atelier.approvals.pending(self._workflow_id):
+            self._ask(request.id, self._decide)
+
     async def _until_over(self, run_id: str) -> int:
+        self._watch(run_id)
         while True:
             event = await self._events.get()
             if event is None:
-                status = await self._standing(run_id)
+                status = await self._at_rest(run_id)
                 if status is not None:
                     return status
                 continue
             self._renderer.show(event)
-            if event.chunk_type is ChunkType.USER_QUESTION_START:
-                self._ask(str(event.data["user_question"]["question_id"]))
-            elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
-                self._answered(str(event.data["question_id"]))
-            elif event.run_id == run_id and event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.data["status"] != "waiting":
-                return STATUS.get(str(event.data["status"]), FAILED)
-            elif event.run_id == run_id and event.chunk_type is ChunkType.ERROR and not event.durable:
+            self._respond(event)
+            if event.run_id != run_id:
+                continue
+            if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
+                self._said = str(event.data["status"])
+                if self._said not in STANDING:
+                    return STATUS.get(self._said, FAILED)
+            elif event.chunk_type is ChunkType.ERROR and not event.durable:
                 # The journal could not be written: the run stands still, and nothing further comes.
                 return FAILED
-            elif event.run_id == run_id and event.chunk_type is ChunkType.RUN_STATUS and event.data["status"] == "paused":
-                # A pause at a limit says so in the next event; a person's pause says nothing more.
-                self._events.put_nowait(None)
+            elif event.chunk_type is ChunkType.RUN_STATUS:
+                # It goes on, or says anew why not.
+                self._said = ""
 
-    async def _standing(self, run_id: str) -> int | None:
-        """The exit status when the run does not go on by itself: paused, or waiting for an answer nobody gives here."""
+    def _respond(self, event: StreamEvent) -> None:
+        match event.chunk_type:
+            case ChunkType.USER_QUESTION_START:
+                self._ask(str(event.data["user_question"]["question_id"]), self._answer)
+            case ChunkType.VALIDATION_REQUIRED:
+                self._ask(str(event.data["validation_id"]), self._decide)
+            case ChunkType.USER_QUESTION_COMPLETE:
+                self._answered(str(event.data["question_id"]), self._answers.given)
+            case ChunkType.VALIDATION_RESPONSE:
+                self._answered(str(event.data["validation_id"]), self._decisions.given)
+
+    # -- the moment nothing goes on by itself --------------------------------------------------------------------------------------
+
+    def _watch(self, run_id: str) -> None:
+        """Put a mark behind the events when nobody of the team is at work any more."""
+        if self._settled is None:
+            self._settled = asyncio.create_task(self._atelier.runs.wait(run_id))
+            self._settled.add_done_callback(lambda task: None if task.cancelled() else self._events.put_nowait(None))
+
+    async def _at_rest(self, run_id: str) -> int | None:
+        """The exit status when the team does not go on by itself: over, paused, or waiting for what nobody gives here."""
+        if self._failed is not None:
+            raise self._failed
+        if self._asking or (self._settled is not None and not self._settled.done()):
+            return None
+        if self._settled is None:
+            self._watch(run_id)
+            return None
+        if not self._events.empty():
+            self._events.put_nowait(None)
+            return None
+        self._settled.result()
+        self._settled = None
         run = await self._atelier.repos.runs.get(run_id)
         if run.status.final:
             return STATUS[run.status.value]
+        end = await standing(self._atelier, run_id)
+        status = str(end.data["status"])
+        if status == "waiting" and self._stepper is not None and await self._stepper.go_on(self._workflow_id, run_id):
+            self._watch(run_id)
+            return None
+        if status != self._said:
+            self._renderer.show(end)
+        if status == "waiting":
+            await self._show_waiting(run)
+        return STATUS[status]
+
+    async def _show_waiting(self, run: Run) -> None:
+        """What the team waits for, and what to type."""
+        asked = await questions.show_pending(self._atelier, self._out, self._workflow_id)
+        asked += await approvals.show_pending(self._atelier, self._out, self._workflow_id)
         if run.status is RunStatus.PAUSED:
-            self._renderer.show(self._waiting(run))
             self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
-            return WAITING
-        if self._left_open and not self._asking and run.status is RunStatus.AWAITING_USER:
-            self._renderer.show(self._waiting(run))
-            await show_pending(self._atelier, self._out, self._workflow_id)
-            return WAITING
-        return None
+        elif not asked:
+            self._out.note(_("A sub-agent was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
-    def _waiting(self, run: Run) -> StreamEvent:
-        """The end of the stream of a run that waits: not durable, because answering it goes on with the same stream."""
-        return StreamEvent(
-            seq=self._atelier.journal.last_stream_seq(run.workflow_id),
-            time=self._atelier.clock.now(),
-            workflow_id=run.workflow_id,
-            run_id=run.id,
-            parent_run_id=run.parent_run_id,
-            correlation_id=run.correlation_id,
-            agent_id=run.agent_id,
-            agent_name=run.agent_name,
-            depth=run.depth,
-            durable=False,
-            chunk_type=ChunkType.WORKFLOW_COMPLETE,
-            data={"status": "waiting"},
-        )
+    # -- questions and decisions ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, question_id: str) -> None:
-        if question_id in self._asking:
+    def _ask(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> None:
+        if asked_id in self._asking:
             return
-        task = asyncio.create_task(self._answer(question_id))
-        self._asking[question_id] = task
-        task.add_done_callback(lambda done: self._asked(question_id, done))
+        task = asyncio.create_task(self._in_turn(asked_id, ask))
+        self._asking[asked_id] = task
+        task.add_done_callback(lambda done: self._asked(asked_id, done))
+
+    async def _in_turn(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> bool:
+        async with self._terminal:
+            try:
+                return await ask(asked_id)
+            except AtelierError as error:
+                self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+                return False
 
     async def _answer(self, question_id: str) -> bool:
-        # One question at a time: the terminal has one line to type in.
-        others = [task for other, task in self._asking.items() if other != question_id and not task.done()]
-        if others:
-            await asyncio.wait(others)
-        try:
-            return await self._answers.answer(await self._atelier.questions.get(question_id))
-        except AtelierError as error:
-            self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
-            return False
+        return await self._answers.answer(await self._atelier.questions.get(question_id))
 
-    def _asked(self, question_id: str, task: asyncio.Task[bool]) -> None:
-        self._asking.pop(question_id, None)
-        if task.cancelled():
-            return
-        if task.exception() is not None or not task.result():
-            self._left_open = True
-            self._events.put_nowait(None)
+    async def _decide(self, approval_id: str) -> bool:
+        return await self._decisions.decide(await self._atelier.approvals.get(approval_id))
 
-    def _answered(self, question_id: str) -> None:
-        """Stop asking when the question was answered from elsewhere; our own answer ends its task by itself."""
-        task = self._asking.get(question_id)
-        if task is not None and question_id not in self._answers.given:
+    def _asked(self, asked_id: str, task: asyncio.Task[bool]) -> None:
+        self._asking.pop(asked_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # One nobody expected ends the command, as it would anywhere else.
+            self._failed = error
+        if self._settled is not None and self._settled.done():
+            # What it saw was before this answer.
+            self._settled = None
+        self._events.put_nowait(None)
+
+    def _answered(self, asked_id: str, given: set[str]) -> None:
+        """Stop asking when it was answered from elsewhere or its time ran out; our own answer ends its task by itself."""
+        task = self._asking.get(asked_id)
+        if task is not None and asked_id not in given:
             task.cancel()
 
     async def _cancel(self, run_id: str) -> None:

@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 from app import __version__
 from app.i18n import LANGUAGES, _
 
-GROUPS = ("run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "questions", "backup", "doctor")
+GROUPS = (
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "questions", "approvals", "backup", "doctor"
+)  # fmt: skip
 """Command groups; ``app.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
 LOG_LEVELS = ("debug", "info", "warning", "error")
 

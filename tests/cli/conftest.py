@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import sys
@@ -13,10 +14,15 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
+from app.domain.approval import ApprovalFlags, ApprovalSettings
+from app.domain.settings import Settings
 from app.engine.atelier import Atelier
 from app.engine.ipc import set_command_handler
 from app.llm.scripted import ScriptedModel, Step
 from app.llm.secrets import KeyVault
+from app.storage.datadir import DataDir, default_data_dir
+from app.storage.repositories import Repositories
+from app.storage.store import Store
 from tests.engine.conftest import WordEmbedder
 
 
@@ -74,6 +80,25 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return Result(status, captured.out, captured.err)
 
     return run
+
+
+Configure = Callable[..., None]
+
+
+@pytest.fixture
+def approvals(tmp_path: Path) -> Configure:
+    """Changes the settings of approvals in the data folder; the calculator counts as a tool of medium risk unless told otherwise."""
+
+    def configure(**fields: Any) -> None:
+        async def save() -> None:
+            datadir = DataDir(default_data_dir()).ensure()
+            async with await Store.open(datadir.database, fsync=False) as store:
+                chosen = {"flags": ApprovalFlags(tools=True), "risks": {"CalculatorTool": "medium"}, **fields}
+                await Repositories(store, datadir).settings.save(Settings(approvals=ApprovalSettings(**chosen)))
+
+        asyncio.run(save())
+
+    return configure
 
 
 @pytest.fixture(autouse=True)

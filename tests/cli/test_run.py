@@ -169,13 +169,6 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     assert workflow["name"] == "go"
 
 
-@pytest.mark.parametrize("bound", [["--approval", "manual"], ["--approval", "selective"], ["--tool-mode", "sections"]])
-def test_a_bound_that_nothing_holds_is_refused(cli: Cli, bound: list[str]) -> None:
-    result = cli("run", "go", *bound)
-    assert result.status == 2
-    assert "This version cannot" in result.err
-
-
 @pytest.mark.parametrize(
     "options",
     [

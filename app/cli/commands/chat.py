@@ -106,11 +106,13 @@ class _Session:
 
     async def _follower(self, workflow_id: str) -> Follower:
         from app.cli.answers import Answers
+        from app.cli.decisions import Decisions
         from app.cli.follow import Follower
         from app.cli.render import TextRenderer
 
         answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
-        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers)
+        decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
+        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions)
 
     async def _tasks(self) -> None:
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []

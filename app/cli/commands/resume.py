@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from app.cli.agent_options import add_people_options
 from app.cli.parser import Adder
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.cli.answers import Answers
+    from app.cli.decisions import Decisions
     from app.cli.output import Output
     from app.domain.workflow import Run, Workflow
     from app.engine.atelier import Atelier
@@ -24,16 +26,19 @@ def register(add: Adder) -> None:
         "workflow", metavar="WORKFLOW", nargs="?", help=_("the workflow; without it the latest one with something to resume")
     )
     parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
-    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agent's questions are answered"))
+    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    add_people_options(parser)
 
 
 async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from app.cli.answers import Answers
+    from app.cli.decisions import Decisions
     from app.domain.errors import UsageError
 
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     answers = await Answers.create(atelier, out, arguments.answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
     if workflow is not None:
@@ -43,7 +48,7 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if not chosen:
         out.note(_("Nothing to resume."))
         return 0
-    statuses = [await _resume_one(atelier, out, run, answers) for run in chosen]
+    statuses = [await _resume_one(atelier, out, run, answers, decisions, step=arguments.step) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 
 
@@ -55,16 +60,18 @@ async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
     return [run] if run.status.value == "error" else []
 
 
-async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers) -> int:
+async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers, decisions: Decisions, *, step: bool) -> int:
     from app.cli.follow import Follower
-    from app.cli.render import JsonRenderer, TextRenderer
+    from app.cli.render import renderer_for
+    from app.cli.stepper import Stepper
     from app.domain.errors import ConflictError
 
     workflow = await atelier.workflows.get(run.workflow_id)
     out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
-    follower = Follower(atelier, out, workflow.id, JsonRenderer(out) if out.json else TextRenderer(out), answers)
+    stepper = Stepper(atelier, out) if step else None
+    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
     try:
-        await atelier.runs.resume(run.id)
+        await _go_on(atelier, run, step=step)
     except ConflictError:
         if (await atelier.repos.runs.get(run.id)).status.final:
             follower.close()
@@ -75,3 +82,14 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers)
         follower.close()
         raise
     return await follower.follow(run.id, pending=True)
+
+
+async def _go_on(atelier: Atelier, run: Run, *, step: bool) -> None:
+    """Let the run go on; with ``step`` it stands before its next step, which the follower takes."""
+    from app.domain.workflow import RunMode
+    from app.engine.services.stepping import waiting_steps
+
+    if not step:
+        await atelier.runs.resume(run.id)
+    elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
+        await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)

@@ -18,13 +18,17 @@ def register(add: Adder) -> None:
     parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run")
     parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
     parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
+    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
     add_agent_options(parser)
 
 
 async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from app.cli.answers import Answers
+    from app.cli.decisions import Decisions
     from app.cli.follow import Follower
-    from app.cli.render import JsonRenderer, TextRenderer
+    from app.cli.render import renderer_for
+    from app.cli.stepper import Stepper
+    from app.domain.workflow import RunMode
     from app.engine.services.naming import name_from
 
     prompt = await _prompt(arguments.prompt, out)
@@ -35,9 +39,12 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     workflow = existing or await atelier.workflows.create(name_from(prompt), agent_id, folders)
     if existing is not None and folders:
         await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
-    follower = Follower(atelier, out, workflow.id, JsonRenderer(out) if out.json else TextRenderer(out), answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
+    stepper = Stepper(atelier, out) if arguments.step else None
+    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
+    mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
-        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id)
+        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode)
     except BaseException:
         follower.close()
         raise

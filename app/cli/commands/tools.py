@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from app.cli.agent_options import add_people_options
 from app.cli.commands import own_tools
 from app.cli.parser import Adder
 from app.i18n import N_, _
@@ -26,7 +27,7 @@ def register(add: Adder) -> None:
     call.add_argument("arguments", metavar="JSON", help=_("the arguments as a JSON object; - reads standard input"))
     call.add_argument("--workflow", metavar="ID", help=_("in this workflow; without it a new one is made"))
     call.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the call may use (repeatable)"))
-    call.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how a question is answered"))
+    add_people_options(call)
     own_tools.register(group)
 
 
@@ -67,15 +68,17 @@ async def schema(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks and nobody answers here."""
+    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs a yes, and nobody answers here."""
     from app.cli.agent_options import workspace
     from app.cli.answers import Answers
+    from app.cli.decisions import Decisions, parse_arguments
     from app.cli.follow import Follower
     from app.engine.direct_call import direct_agent, direct_message
 
     tool = _tool(atelier, arguments.name)
-    given = await _arguments(arguments.arguments, out)
+    given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
     answers = await Answers.create(atelier, out, arguments.answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
     folders = workspace(out, arguments)
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
@@ -84,7 +87,7 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     # ``invoke_tool`` can name any tool; every other call needs its own alone.
     others = tuple(name for name in atelier.registry.get_all_tool_names() if name != tool.name) if tool.name == "invoke_tool" else ()
     renderer = _Result(tool.name)
-    follower = Follower(atelier, out, workflow.id, renderer, answers)
+    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)
     try:
         run_id = await atelier.runs.send(workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others))
     except BaseException:
@@ -128,18 +131,3 @@ def _tool(atelier: Atelier, name: str) -> Tool:
         near = atelier.registry.closest(name) or atelier.registry.get_all_tool_names()
         raise NotFoundError(N_("There is no tool {name}. Closest: {names}."), name=name, names=", ".join(near))
     return tool
-
-
-async def _arguments(given: str, out: Output) -> dict[str, Any]:
-    import json
-
-    from app.domain.errors import UsageError
-
-    text = await out.read_input() if given == "-" else given
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(N_("The arguments are not JSON: {reason}"), reason=error) from None
-    if not isinstance(value, dict):
-        raise UsageError(N_("The arguments must be a JSON object, such as {example}."), example='{"operation": "list"}')
-    return value

@@ -139,9 +139,9 @@ async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from app.cli.render import JsonRenderer, TextRenderer
+    from app.cli.render import TextRenderer, renderer_for
 
-    renderer = JsonRenderer(out) if out.json else TextRenderer(out)
+    renderer = renderer_for(out)
     workflow = await atelier.workflows.get(arguments.id)
     async for event in atelier.runs.replay(workflow.id):
         renderer.show(event)

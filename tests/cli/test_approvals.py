@@ -1,0 +1,224 @@
+"""Calls that need a yes: asked in the terminal, decided by an option, or later with ``approvals``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.llm.scripted import ScriptedModel
+from tests.cli.conftest import Cli, Configure, Result
+from tests.cli.test_run import calculate, call
+
+
+def waiting(cli: Cli, *options: str) -> Result:
+    """A run that waits for a yes to 12*7."""
+    result = cli("run", "go", "--json", *options, steps=[calculate("12*7")])
+    assert result.status == 5, result.err
+    return result
+
+
+def result_of(model: ScriptedModel) -> str:
+    """What the model was told of its call."""
+    return model.requests[-1].messages[-1].content
+
+
+def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    result = waiting(cli)
+    [asked] = result.of("validation_required")
+    assert (asked["tool"], asked["operation"], asked["risk_level"], asked["reason"]) == ("CalculatorTool", "eval", "medium", "selective")
+    assert asked["arguments"] == {"operation": "eval", "expression": "12*7"}
+    assert (result.events[-1]["chunk_type"], result.events[-1]["status"]) == ("workflow_complete", "waiting")
+    assert result.of("tool_start") == []
+    assert "approvals approve ID" in result.err
+    assert asked["validation_id"] in result.err
+    assert cli("resume", result.events[0]["workflow_id"]).status == 5
+
+
+@pytest.mark.parametrize(("mode", "status"), [("auto", 0), ("selective", 5), ("manual", 5)])
+def test_the_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: int) -> None:
+    approvals()
+    assert cli("run", "go", "--approval", mode, steps=[calculate("1"), "ok"]).status == status
+
+
+def test_sections_are_a_tool_mode(cli: Cli) -> None:
+    model = ScriptedModel(["ok"])
+    assert cli("run", "go", "--tool-mode", "sections", "--tools", "CalculatorTool,list_tool_sections,plan_actions", steps=model).status == 0
+    names = {tool.name for tool in model.requests[0].tools}
+    assert {"list_tool_sections", "plan_actions"} <= names
+    assert "CalculatorTool" not in names
+
+
+def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    model = ScriptedModel([calculate("12*7"), "84"])
+    result = cli("run", "go", "--on-approval", "allow", "--json", steps=model)
+    assert result.status == 0
+    assert result.of("validation_response")[0]["status"] == "approved"
+    assert "84" in result_of(model)
+    model = ScriptedModel([calculate("12*7"), "then not"])
+    result = cli("run", "go", "--on-approval", "deny", steps=model)
+    assert (result.status, result.out) == (0, "then not\n")
+    assert "nobody is there to ask" in result_of(model)
+    assert "refused" in result.err
+
+
+def test_approvals_are_listed_and_given_from_outside(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    workflow = waiting(cli).events[0]["workflow_id"]
+    [asked] = cli("approvals", "list", "--json").json
+    assert (asked["tool"], asked["status"], asked["workflow_id"]) == ("CalculatorTool", "pending", workflow)
+    listed = cli("approvals", "list").out
+    assert asked["id"] in listed
+    assert "medium risk" in listed
+    assert cli("approvals", "list", "--workflow", "missing").status == 2
+    model = ScriptedModel(["84 it is"])
+    approved = cli("approvals", "approve", asked["id"], "--json", steps=model)
+    assert (approved.status, approved.json["status"], approved.json["decided_by"]) == (0, "approved", "user")
+    assert cli("resume", workflow, "--json", steps=["84 it is"]).status == 0
+    assert cli("approvals", "list", "--json").json == []
+    [kept] = cli("approvals", "list", "--workflow", workflow, "--all", "--json").json
+    assert kept["status"] == "approved"
+    again = cli("approvals", "approve", asked["id"])
+    assert (again.status, "decided already" in again.err) == (2, True)
+    assert cli("approvals", "approve", "missing").status == 2
+
+
+def test_a_reason_reaches_the_model(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    workflow = waiting(cli).events[0]["workflow_id"]
+    [asked] = cli("approvals", "list", "--json").json
+    too_long = cli("approvals", "reject", asked["id"], "--reason", "x" * 2001)
+    assert (too_long.status, "2000" in too_long.err) == (2, True)
+    assert cli("approvals", "reject", asked["id"], "--reason", "Not on Fridays").out == f"{asked['id']}  refused\n"
+    model = ScriptedModel(["Then on Monday."])
+    assert cli("resume", workflow, steps=model).status == 0
+    assert "Not on Fridays" in str([message.content for message in model.requests[-1].messages])
+
+
+def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    workflow = waiting(cli).events[0]["workflow_id"]
+    [asked] = cli("approvals", "list", "--json").json
+    for wrong, problem in (
+        ("{", "not JSON"),
+        ("[1]", "JSON object"),
+        ('{"operation": "eval"}', "expression is required"),
+        ('{"operation": "eval", "expression": "1", "rm": true}', "rm is not a parameter"),
+    ):
+        refused = cli("approvals", "approve", asked["id"], "--arguments", wrong)
+        assert refused.status == 2
+        assert problem in refused.err
+    assert len(cli("approvals", "list", "--json").json) == 1
+    model = ScriptedModel(["42"])
+    changed = cli("approvals", "approve", asked["id"], "--arguments", "-", "--json", piped='{"operation": "eval", "expression": "6*7"}')
+    assert changed.json["edited"] == {"operation": "eval", "expression": "6*7"}
+    assert cli("resume", workflow, steps=model).status == 0
+    assert "42" in str([message.content for message in model.requests[-1].messages])
+
+
+def test_always_allows_from_now_on_until_it_is_taken_back(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    waiting(cli)
+    [asked] = cli("approvals", "list", "--json").json
+    assert cli("approvals", "approve", asked["id"], "--rule", "tool").status == 2
+    assert cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "server").status == 2
+    assert cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"]).status == 0
+    assert cli("approvals", "rules", "--json").json == [{"what": "tool", "target": "CalculatorTool"}]
+    assert cli("run", "go", steps=[calculate("1"), "ok"]).status == 0
+    assert cli("approvals", "forget", "tool", "CalculatorTool").out == "CalculatorTool asks again.\n"
+    assert cli("approvals", "rules").out.splitlines()[1:] == []
+    assert cli("approvals", "forget", "tool", "CalculatorTool").status == 2
+    assert cli("approvals", "forget", "tool", "x" * 200).status == 2
+    waiting(cli)
+
+
+def test_a_section_can_be_allowed(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    waiting(cli)
+    [asked] = cli("approvals", "list", "--json").json
+    cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "section", steps=["ok"])
+    assert cli("approvals", "rules", "--json").json == [{"what": "section", "target": "core_ops"}]
+
+
+@pytest.mark.parametrize(
+    ("typed", "status", "told"),
+    [
+        ("y\n", 0, "84"),
+        ("YES\n", 0, "84"),
+        ("no\ntoo expensive\n", 0, "too expensive"),
+        ('e\n{"operation": "eval", "expression": "6*7"}\n', 0, "42"),
+        ("e\n\n", 0, "84"),
+        ('what\ne\n{"operation": "eval"}\ny\n', 0, "84"),
+        ("a\n", 0, "84"),
+        ("run\n", 0, "84"),
+        ("\n", 5, ""),
+        ("", 5, ""),
+    ],
+)
+def test_a_person_decides_in_the_terminal(cli: Cli, approvals: Configure, typed: str, status: int, told: str) -> None:
+    approvals()
+    model = ScriptedModel([calculate("12*7"), "done"])
+    result = cli("run", "go", steps=model, typed=typed)
+    assert result.status == status
+    for shown in ("wants to call CalculatorTool (eval)", "medium risk", '"expression": "12*7"', "Refused when nobody decides within 60 s"):
+        assert shown in result.err
+    if told:
+        assert told in result_of(model)
+    if typed.startswith("what"):
+        assert "yes, no, edit, run, always" in result.err
+        assert "expression is required" in result.err
+
+
+def test_a_yes_for_the_run_covers_its_next_calls(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    steps = [calculate("1"), calculate("2", "c2"), "done"]
+    result = cli("run", "go", steps=steps, typed="run\n")
+    assert result.status == 0
+    assert result.err.count("wants to call") == 1
+    steps = [calculate("1"), calculate("2", "c2"), "done"]
+    assert cli("run", "go", steps=steps, typed="y\n").status == 5
+
+
+def test_calls_made_together_are_asked_one_after_the_other(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b")], "done"])
+    result = cli("run", "go", "--json", steps=model, typed="y\nn\nnot that\n")
+    assert result.status == 0
+    assert [(each["call_id"], each["status"]) for each in result.of("validation_response")] == [("a", "approved"), ("b", "rejected")]
+
+
+def test_what_the_conversation_asks_is_decided_there(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    result = cli("chat", steps=[calculate("12*7"), "It is 84."], typed="what is 12*7?\ny\n/quit\n")
+    assert result.status == 0
+    assert "It is 84." in result.out
+
+
+def test_resume_asks_what_was_left_open(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    workflow = waiting(cli).events[0]["workflow_id"]
+    result = cli("resume", workflow, steps=["It is 84."], typed="y\n")
+    assert (result.status, result.out) == (0, "It is 84.\n")
+    workflow = waiting(cli).events[0]["workflow_id"]
+    assert cli("resume", workflow, "--on-approval", "allow", steps=["84"]).status == 0
+
+
+def test_a_direct_call_needs_a_yes_too(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    arguments: tuple[Any, ...] = ("tools", "call", "CalculatorTool", '{"operation": "eval", "expression": "6*7"}', "--json")
+    assert cli(*arguments).status == 5
+    assert cli(*arguments, "--on-approval", "allow").json["result"] == 42
+    refused = cli(*arguments, "--on-approval", "deny")
+    assert refused.status == 1
+    assert "nobody is there" in refused.json["error"]
+
+
+def test_questions_and_approvals_share_the_terminal(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    question = call("UserQuestionTool", "q", operation="ask", question="Colour?", questionType="text")
+    result = cli("run", "go", "--json", steps=[[*question, *calculate("1", "c")], "done"], typed="y\nblue\n")
+    assert result.status == 0, result.err
+    assert result.of("user_question_complete")[0]["status"] == "answered"
+    assert result.of("validation_response")[0]["status"] == "approved"
