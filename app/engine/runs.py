@@ -14,6 +14,7 @@ from app.domain.base import new_id
 from app.domain.chat import ImagePart
 from app.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from app.domain.events import Dispatch, RunStarted, UserMessage
+from app.domain.settings import Settings
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, RunMode, RunStatus, Workflow
 from app.engine import history
@@ -23,6 +24,7 @@ from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
 from app.engine.steering import IMAGE_BYTES, MOST_IMAGES, Steering, check_message
 from app.engine.team.inactivity import InactivityWatch
+from app.engine.team.progress import ProgressReporter
 from app.engine.team.teams import Teams
 from app.i18n import N_, language
 
@@ -59,6 +61,9 @@ class RunManager(Steering):
         self.teams = Teams(env, self._runs)
         env.team = self.teams
         self._watch = InactivityWatch(env, self._runs, self.teams)
+        self._progress = ProgressReporter(env, self._runs)
+        self._settings: Settings | None = None
+        self._unlisten = env.bus.on_changed(self._changed)
         self.resolve_agent = resolve_agent
         self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
         self._workflow_locks: dict[str, Lock] = {}
@@ -148,7 +153,7 @@ class RunManager(Steering):
 
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
         run_id = new_id()
-        settings = await self._env.repos.settings.load()
+        settings = self._settings = self._settings or await self._env.repos.settings.load()
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
         started = RunStarted(
             agent_id=who.agent_id,
@@ -253,8 +258,14 @@ class RunManager(Steering):
 
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended: the next start goes on with them."""
+        self._unlisten()
+        self._progress.close()
         await self._watch.close()
         await self._runs.close()
+
+    def _changed(self, topic: str, id: str) -> None:
+        if topic == "settings":
+            self._settings = None
 
     def forget(self, workflow_id: str) -> None:
         """Drop a deleted workflow's runs from memory."""

@@ -122,19 +122,19 @@ class Steering:
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # It waits for somebody, and nothing but that somebody can help it on.
                 return None
-            closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True) if finish else []
+            closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
             note = [Injected(reason=FINISH_NOW, content=FINISH_NOTE)] if finish else []
             return [resumed, *lost, *closing, *note]
 
+        if finish:
+            # What they have until now is what there is: their reports reach the last answer.
+            await self._env.teams.stop_below(live.handle)
         try:
             above = await self._above(live) if raise_limits else []
             if await self._resume_with(live, decide, above, raise_limits or {}):
                 self._runs.revived(live)
         finally:
             self._runs.drive(live)
-        if finish:
-            for child in await self._runs.below(live):
-                await self._runs.cancel(child.handle.run_id)
         await self._resume_below(live, mode)
 
     async def _resume_with(

@@ -26,6 +26,7 @@ from app.domain.events import (
 from app.domain.question import QuestionStatus
 from app.domain.workflow import RunStatus
 from app.engine.journal import RunHandle
+from app.engine.run import team
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import ModelCall
 from app.engine.run.results import closed
@@ -272,8 +273,15 @@ def _worst(group: ExceptionGroup[Exception]) -> Exception:
     return next((error for error in flat if isinstance(error, StorageError)), flat[0])
 
 
-def closing_events(state: RunState, status: CallStatus, text: str, *, only_started: bool = False, lost: bool = False) -> list[EventBody]:
-    """Events that close a run's open questions and calls; ``lost``: who worked on the started ones died, so what they did is unknown."""
+def closing_events(
+    state: RunState, status: CallStatus, text: str, *, only_started: bool = False, lost: bool = False, keep_reports: bool = False
+) -> list[EventBody]:
+    """Events that close a run's open questions and calls.
+
+    Args:
+        lost: who worked on the started calls died, so what they did is unknown.
+        keep_reports: calls whose sub-agents are all over stay open for their reports.
+    """
     events: list[EventBody] = []
     if not only_started:
         for question in state.questions:
@@ -285,6 +293,9 @@ def closing_events(state: RunState, status: CallStatus, text: str, *, only_start
                 )
             )
     for call in state.open_calls:
+        if keep_reports and call.waits_for == "children" and all(child.status.over for child in team.awaited(state, call)):
+            # It has its result the moment the run goes on.
+            continue
         if lost and call.status == "started":
             events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)
         elif not only_started or call.status == "started":

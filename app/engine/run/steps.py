@@ -10,7 +10,8 @@ from app.domain.task import TaskStatus
 from app.domain.team import ChildState, ChildStatus, TeamCall
 from app.domain.workflow import RunMode, RunStatus
 from app.engine.run import prompt, team
-from app.engine.run.reduce import ARE_YOU_DONE, runnable_calls
+from app.engine.run.handlers import runnable_calls
+from app.engine.run.reduce import ARE_YOU_DONE
 from app.engine.run.results import call_finished
 from app.engine.run.state import CallState, Ending, EntryKind, RunState
 from app.policy import budget, loop_guard
