@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QHBoxLayout
 
 from app.desktop.background import BackgroundWatch
+from app.desktop.panes.activity_pane import ActivityPane
 from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.timeline_pane import TimelinePane
 from app.desktop.stepping import StepBar, StepToggle
@@ -39,9 +40,12 @@ class Conductor(QObject):
         self.refresh_actions()
 
     def _connect_panes(self) -> None:
+        activity = self._window.rail.panes["activity"]
         timeline, context = self._window.rail.panes["timeline"], self._window.rail.panes["context"]
+        assert isinstance(activity, ActivityPane)
         assert isinstance(timeline, TimelinePane)
         assert isinstance(context, ContextPane)
+        activity.agent_opened.connect(self.open_agent)
         timeline.agent_wanted.connect(self.open_agent)
         timeline.request_wanted.connect(self.show_request)
         timeline.replay_wanted.connect(self.show_replay)

@@ -1,6 +1,6 @@
 """A team as plain data, kept current by stream events: a query gives the shape, every event after it only changes figures. No Qt.
 
-``take`` reads the engine's tree of agents; ``feed`` takes one stream event. Feeding an event twice changes nothing but its time.
+``take`` reads the engine's tree of agents; ``feed`` takes one stream event, each once.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Member:
         questions: what it asks the user now, by question id; ``question`` what it asks its parent.
         approvals: ids of its calls that wait for a yes.
         progress: 0–100 when it tells.
+        told: tokens and cost its parent was last told of, the reply under way counted.
     """
 
     run_id: str
@@ -75,6 +76,7 @@ class Member:
     cost: float = 0.0
     tool_calls: int = 0
     progress: int | None = None
+    told: Spent = field(default_factory=Spent)
     budget: Budget | None = None
     pause: str = ""
     limit: str = ""
@@ -164,7 +166,13 @@ class TeamState:
 
     def total(self, run_id: str, now: datetime) -> Spent:
         """What a run and everything below it used."""
-        return sum((member.spent(now) for member in self.walk(run_id)), Spent())
+        whole = sum((member.spent(now) for member in self.walk(run_id)), Spent())
+        if (member := self.members.get(run_id)) is not None:
+            told = member.told
+            whole.tokens_input = max(whole.tokens_input, told.tokens_input)
+            whole.tokens_output = max(whole.tokens_output, told.tokens_output)
+            whole.cost = max(whole.cost, told.cost)
+        return whole
 
     @property
     def counting(self) -> bool:
@@ -240,20 +248,10 @@ class TeamState:
             member.set_status(status, event.time)
 
     def _on_usage(self, member: Member, event: StreamEvent) -> None:
-        run = event.data.get("run")
-        if isinstance(run, dict):
-            self._figures(member, run)
-        else:  # no totals: the event is about this reply alone
-            member.tokens_input += int(event.data.get("tokens_input", 0))
-            member.tokens_output += int(event.data.get("tokens_output", 0))
-            member.cost += float(event.data.get("cost", 0.0))
-
-    @staticmethod
-    def _figures(member: Member, data: dict[str, Any]) -> None:
-        """Sums of a run so far; they only grow."""
-        member.tokens_input = max(member.tokens_input, int(data.get("tokens_input") or 0))
-        member.tokens_output = max(member.tokens_output, int(data.get("tokens_output") or 0))
-        member.cost = max(member.cost, float(data.get("cost") or 0.0))
+        """What one reply cost; the sums beside it count sub-agents that are over, which are members themselves."""
+        member.tokens_input += int(event.data.get("tokens_input") or 0)
+        member.tokens_output += int(event.data.get("tokens_output") or 0)
+        member.cost += float(event.data.get("cost") or 0.0)
 
     def _on_tool_start(self, member: Member, event: StreamEvent) -> None:
         call_id = str(event.data.get("call_id", ""))
@@ -287,7 +285,8 @@ class TeamState:
 
     def _on_child_progress(self, member: Member, event: StreamEvent) -> set[str]:
         child = self._child(member, event)
-        self._figures(child, event.data)
+        data = event.data
+        child.told = Spent(int(data.get("tokens_input") or 0), int(data.get("tokens_output") or 0), float(data.get("cost") or 0.0))
         if event.data.get("progress") is not None:
             child.progress = int(event.data["progress"])
         tool = str(event.data.get("current_tool") or "")

@@ -1,0 +1,71 @@
+"""The team's state with signals: few queries, few repaints."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.desktop.team.model import TeamModel
+from app.domain.errors import NotFoundError
+from tests.desktop.team.scenario import child, event, started, tree
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return FakeAtelier(teams={"tree": lambda *_: tree()})
+
+
+@pytest.fixture
+def model(qtbot: QtBot, atelier: FakeAtelier) -> TeamModel:
+    bridge = FakeBridge(atelier)
+    made = TeamModel(bridge, bridge)  # type: ignore[arg-type]
+    made.bridge_kept = bridge  # type: ignore[attr-defined]
+    return made
+
+
+async def test_opening_reads_the_tree_once(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    model.set_workflow("w1", "ada")
+    model.want("ada")
+    await settle()
+    assert atelier.calls("teams.tree") == [(("w1", "ada"), {})]
+    assert [member.name for member in model.state.walk("ada")] == ["Ada", "Bea", "Dot", "Cid"]
+    with qtbot.waitSignal(model.changed) as told:
+        pass
+    assert told.args == [frozenset({"ada", "bea", "cid", "dot"})]
+
+
+async def test_many_events_are_told_once_and_only_shape_is_queried(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    told: list[frozenset[str]] = []
+    model.changed.connect(told.append)
+    model.set_workflow("w1")
+    for each in started():
+        model.feed(each)
+    qtbot.waitUntil(lambda: not model._reload.isActive() and not model._tell.isActive())
+    await settle()
+    assert len(atelier.calls("teams.tree")) == 1
+    before = len(told)
+    for number in range(500):
+        model.feed(event(20, "token", "dot", content="x"))
+        model.feed(child(20, "dot", what="sub_agent_progress", tokens_output=number))
+    qtbot.waitUntil(lambda: not model._tell.isActive())
+    await settle()
+    qtbot.waitUntil(lambda: not model._tell.isActive())
+    assert len(told) - before <= 2
+    assert len(atelier.calls("teams.tree")) == 1
+    assert model.root == "ada"
+
+
+async def test_a_turn_that_is_gone_is_no_error(model: TeamModel, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "tree", NotFoundError("gone"))
+    model.set_workflow("w1", "ada")
+    await settle()
+    assert model.state.members == {}
+    assert model.bridge_kept.errors == []  # type: ignore[attr-defined]
+
+
+async def test_another_workflows_tree_comes_too_late(model: TeamModel) -> None:
+    model.set_workflow("w1", "ada")
+    model.set_workflow("w2")
+    await settle()
+    assert model.state.members == {}
