@@ -242,9 +242,11 @@ class RunManager(Steering):
                 continue
             try:
                 if row.parent_run_id is not None and row.parent_run_id not in known:
-                    # Its parent ended while it was being stopped.
-                    await self._runs.cancel(row.id)
-                    continue
+                    above = (await self._runs.load(row.parent_run_id)).handle.current
+                    if above.status.final and not above.failed:
+                        # Its parent ended while it was being stopped.
+                        await self._runs.cancel(row.id)
+                        continue
                 await self.resume(row.id)
             except AtelierError as error:
                 log.warning("run %s cannot go on: %s", row.id, error)

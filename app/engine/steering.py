@@ -151,7 +151,7 @@ class Steering:
             out = [Part(live.handle, bodies, clear_partial=True)]
             child = live
             for parent in above:
-                if not parent.handle.current.status.final:
+                if parent.handle.current.failed or not parent.handle.current.status.final:
                     out.append(Part(parent.handle, [LimitsRaised(child_id=child.handle.run_id, raise_limits=raised)]))
                 child = parent
             return out

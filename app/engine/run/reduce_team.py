@@ -64,7 +64,12 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
     call = state.call(body.call_id)
     if call is None:
         return state
-    changed = call.call if body.arguments is None else call.call.model_copy(update={"arguments": body.arguments, "error": None})
+    changed = call.call
+    if body.arguments is not None:
+        # A tool that was named inside invoke_tool is called through it again.
+        wrapped = {"tool_name": asked.tool, "arguments": body.arguments}
+        arguments = body.arguments if asked.tool == changed.name else wrapped
+        changed = changed.model_copy(update={"arguments": arguments, "error": None})
     return with_call(state, replace(call, call=changed, status="planned", allowed=True, edited=body.arguments is not None))
 
 

@@ -137,7 +137,7 @@ class Teams:
         def decide() -> list[Part]:
             if handle.current.status.final:
                 return []
-            if parent is None or parent.handle.current.status.final:
+            if parent is None or _ended(parent.handle.current):
                 return [Part(handle, [call_finished(call_id, "wait_parent", ToolResult.failure(NO_ANSWER, "no_parent"))])]
             return [Part(handle, [asked]), Part(parent.handle, [ChildAsked(child_id=handle.run_id, message=message)])]
 
@@ -158,7 +158,7 @@ class Teams:
             tool = call.intent.tool if call.intent else call.call.name
             answered: list[EventBody] = [ParentAnswered(call_id=call.call.id, text=text, by=who), call_finished(call.call.id, tool, result)]
             parts = [Part(child.handle, answered)]
-            if not handle.current.status.final:
+            if not _ended(handle.current):
                 parts.append(Part(handle, [ChildAnswered(child_id=child_id, text=text, by=who), *then]))
             return parts
 
@@ -194,7 +194,7 @@ class Teams:
                 return [own]
             ended = _child_finished(now, last, bodies, self._env.clock.now)
             known = parent.handle.current.child(handle.run_id)
-            if parent.handle.current.status.final or known is None or known.status.over:
+            if _ended(parent.handle.current) or known is None or known.status.over:
                 return [own]
             return [own, Part(parent.handle, [ended])]
 
@@ -234,6 +234,11 @@ class Teams:
         child = handle.current.child(child_id)
         assert child is not None, "the caller has looked"
         return child
+
+
+def _ended(state: RunState) -> bool:
+    """Whether a run is over for good; one that could not reach its model may be taken up again."""
+    return state.status.final and not state.failed
 
 
 def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted:
