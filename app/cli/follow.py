@@ -16,7 +16,7 @@ from app.cli.render import Renderer
 from app.domain.errors import AtelierError
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Run, RunStatus
-from app.engine.following import _waiting as standing
+from app.engine.following import standing
 from app.i18n import _
 
 if TYPE_CHECKING:
@@ -161,20 +161,22 @@ class Follower:
         if run.status.final:
             return STATUS[run.status.value]
         end = await standing(self._atelier, run_id)
-        status = str(end.data["status"])
+        # A loop stops the run at a limit too, and has said so.
+        status = self._said or str(end.data["status"])
         if status == "waiting" and self._stepper is not None and await self._stepper.go_on(self._workflow_id, run_id):
             self._watch(run_id)
             return None
-        if status != self._said:
+        if not self._said:
             self._renderer.show(end)
-        if status == "waiting":
-            await self._show_waiting(run)
+        await self._show_waiting(run, limited=status == "limited")
         return STATUS[status]
 
-    async def _show_waiting(self, run: Run) -> None:
-        """What the team waits for, and what to type."""
+    async def _show_waiting(self, run: Run, *, limited: bool) -> None:
+        """What the team waits for, and what to type; a limit has been told of already."""
         asked = await questions.show_pending(self._atelier, self._out, self._workflow_id)
         asked += await approvals.show_pending(self._atelier, self._out, self._workflow_id)
+        if limited:
+            return
         if run.status is RunStatus.PAUSED:
             self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
         elif not asked:

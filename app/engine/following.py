@@ -30,14 +30,18 @@ async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[Stre
                 completed = _completes(event, run_id, completed)
                 yield event
         if not completed:
-            yield await _waiting(atelier, run_id)
+            yield await standing(atelier, run_id)
     finally:
         settled.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await settled
 
 
-async def _waiting(atelier: Atelier, run_id: str) -> StreamEvent:
+async def standing(atelier: Atelier, run_id: str) -> StreamEvent:
+    """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
+
+    Status ``limited`` when an agent of its team stopped at a limit, ``error`` when one could not be written, else ``waiting``.
+    """
     row = await atelier.repos.runs.get(run_id)
     states = [handle.current for handle in await atelier.runs.team_of(run_id)]
     limited = any(state.limit is not None for state in states)
