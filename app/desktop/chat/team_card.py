@@ -88,15 +88,14 @@ class TeamCard(ToolCard):
 
     def _show_stages(self, members: list[Member]) -> None:
         """Stages are named when there are several."""
-        stages = sorted({member.stage for member in members})
-        for label_ in self._stages.values():
-            label_.deleteLater()
+        stages = _stages(members)
+        for old in self._stages.values():
+            old.deleteLater()
         self._stages = {}
-        if len(stages) > 1:
-            for number, stage in enumerate(stages, 1):
-                heading = label(_("Stage {number} of {count}", number=number, count=len(stages)), "small", self._holder)
-                heading.show()
-                self._stages[stage] = heading
+        for number, stage in enumerate(stages, 1):
+            heading = label(_("Stage {number} of {count}", number=number, count=len(stages)), "small", self._holder)
+            heading.show()
+            self._stages[stage] = heading
 
     def title(self) -> str:
         arguments, members = self.call.arguments, self.members
@@ -125,9 +124,10 @@ class TeamCard(ToolCard):
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changed(self, runs: frozenset[str]) -> None:
         state = self._host.team.state
-        known = {member.run_id for member in self.members}
-        if known != set(self._lanes):
+        members = self.members
+        if [member.run_id for member in members] != list(self._lanes) or _stages(members) != list(self._stages):
             self.refresh()
+            self.height_changed.emit()
             return
         touched = False
         for run_id, lane in self._lanes.items():
@@ -187,3 +187,9 @@ class TeamCard(ToolCard):
         for lane in self._lanes.values():
             lane.redraw()
         super().retranslate()
+
+
+def _stages(members: list[Member]) -> list[int]:
+    """The stages to name: none when there is only one."""
+    stages = sorted({member.stage for member in members})
+    return stages if len(stages) > 1 else []

@@ -193,7 +193,7 @@ class TeamState:
             usage = node.usage
             member.tokens_input, member.tokens_output, member.cost = usage.tokens_input, usage.tokens_output, usage.cost
             member.tool_calls, member.budget, member.withheld = node.tool_calls, node.budget, node.withheld
-            member.pause, member.report, member.error = node.pause, node.report, node.error
+            member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
             if node.limit != member.limit or not member.cap:
                 self._take_limit(member, node)
             if not node.current_tool:

@@ -1,0 +1,75 @@
+"""A panel over a fake engine, with a team at work in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.panel import ChatPanel
+from app.domain.stream import StreamEvent
+from app.domain.workflow import Message, MessageRole, Workflow
+from app.engine.services.transcript import TranscriptEntry
+from tests.desktop.team.scenario import event, started, tree
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+class Team:
+    """The panel, its engine, and short ways to drive both."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self._qtbot = qtbot
+        self.changes: dict[str, dict[str, Any]] = {}
+        self.approvals: list[Any] = []
+        prompt = Message(id="p", workflow_id="w1", run_id="dot", seq=11, role=MessageRole.USER, kind="queue", content="Check **all** types")
+        said = Message(id="d1", workflow_id="w1", run_id="dot", seq=12, role=MessageRole.ASSISTANT, kind="reply", content="Looking.")
+        self.engine = FakeAtelier(
+            workflows={"get": Workflow(id="w1", name="Team"), "transcript": []},
+            teams={"tree": lambda *_: tree(**self.changes), "transcript": [TranscriptEntry(prompt), TranscriptEntry(said)]},
+            approvals={
+                "pending": lambda *_: self.approvals,
+                "get": lambda key: next(each for each in self.approvals if each.id == key),
+            },
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.panel = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        qtbot.addWidget(self.panel)
+        self.panel.resize(900, 800)
+        self.panel.show()
+
+    async def open(self) -> None:
+        """Show the workflow, then let the team start."""
+        self.panel.open_workflow("w1")
+        await settle()
+        await self.feed(*started())
+
+    async def feed(self, *events: StreamEvent) -> None:
+        """Let these happen, and wait until the window shows it."""
+        for each in events:
+            self.bridge.stream_event.emit(each)
+        await self.settled()
+
+    async def settled(self) -> None:
+        team = self.panel.team
+        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._tell.isActive()))
+        await settle()
+        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._tell.isActive()))
+        await settle()
+
+    async def say(self, number: int, kind: str, run_id: str = "ada", /, **data: Any) -> None:
+        await self.feed(event(number, kind, run_id, **data))
+
+    def find(self, kind: type[Any], name: str) -> Any:
+        return self.panel.findChild(kind, name)
+
+    def all(self, kind: type[Any], name: str) -> list[Any]:
+        return [each for each in self.panel.findChildren(kind, name) if not isinstance(each, QWidget) or not each.isHidden()]
+
+
+@pytest.fixture
+async def team(qtbot: QtBot) -> Team:
+    made = Team(qtbot)
+    await made.open()
+    return made

@@ -1,0 +1,136 @@
+"""A sub-agent's own transcript: prompt, words as they come, report, the way back, and a message to it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.agent_page import AgentPage
+from app.desktop.chat.memo import Memo
+from app.desktop.chat.team_card import TeamCard
+from tests.desktop.chat.conftest import Team
+from tests.desktop.team.scenario import child, event
+from tests.support.fake_bridge import settle
+
+
+async def opened(team: Team, run_id: str = "dot") -> AgentPage:
+    team.panel.open_agent(run_id)
+    await team.settled()
+    assert team.panel.agent_page is not None
+    return team.panel.agent_page
+
+
+def texts(page: AgentPage) -> list[str]:
+    return [entry.content for entry in page.view.entries]
+
+
+async def test_a_click_on_a_lane_opens_it_and_the_crumbs_lead_back(team: Team, qtbot: QtBot) -> None:
+    lane = team.find(TeamCard, "team-card").lanes[0]
+    qtbot.mouseClick(lane.head, Qt.MouseButton.LeftButton)
+    await team.settled()
+    page = team.panel.agent_page
+    assert page is not None
+    assert page.isVisible()
+    assert page.crumbs.accessibleName() == "Ada › Bea"
+    assert not team.panel.composer.isVisible()
+    await opened(team)
+    assert page.crumbs.accessibleName() == "Ada › Bea › Dot"
+    page.crumbs.back.click()
+    await team.settled()
+    assert page.crumbs.accessibleName() == "Ada › Bea"
+    page.findChild(QPushButton, "agent-crumb").click()
+    await settle()
+    assert not page.isVisible()
+    assert team.panel.composer.isVisible()
+    assert team.panel.view.isVisible()
+
+
+async def test_prompt_messages_and_words_under_way(team: Team) -> None:
+    await team.feed(event(14, "token", "dot", content="So ", message_id="d2"))
+    page = await opened(team)
+    assert texts(page) == ["Check **all** types", "Looking.", "So "]
+    memo = page.findChild(Memo, "agent-memo")
+    assert memo._heading.text() == "PROMPT FROM BEA"
+    await team.feed(event(15, "token", "dot", content="far", message_id="d2"), event(15, "token", "cid", content="Other", message_id="z"))
+    assert texts(page) == ["Check **all** types", "Looking.", "So far"]
+    assert team.engine.calls("teams.transcript") == [(("dot",), {})]
+
+
+async def test_the_conversation_stays_where_it_was(team: Team) -> None:
+    bar = team.panel.view.verticalScrollBar()
+    before = (bar.value(), team.panel.view.following)
+    page = await opened(team)
+    await team.feed(event(15, "token", "dot", content="words " * 500, message_id="d2"))
+    page.left.emit()
+    await settle()
+    assert (bar.value(), team.panel.view.following) == before
+
+
+async def test_a_message_goes_to_this_agent(team: Team, qtbot: QtBot) -> None:
+    page = await opened(team)
+    page.composer.field.setPlainText("Look at events.py too")
+    qtbot.mouseClick(page.composer.send, Qt.MouseButton.LeftButton)
+    await team.settled()
+    ((args, kwargs),) = team.engine.calls("runs.message")
+    assert args == ("dot", "Look at events.py too")
+    assert kwargs["strategy"].value == "queue"
+    page.composer.stop.click()
+    page.pause.click()
+    await team.settled()
+    assert team.engine.calls("runs.cancel") == [(("dot",), {})]
+    assert team.engine.calls("runs.pause") == [(("dot",), {})]
+
+
+async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: Team) -> None:
+    page = await opened(team)
+    await team.feed(
+        event(20, "run_status", "dot", status="awaiting_parent"), child(20, "dot", what="sub_agent_question", question="May I?")
+    )
+    assert texts(page)[-1] == "May I?"
+    page.composer.field.setPlainText("Yes")
+    page.composer.submit()
+    await team.settled()
+    assert team.engine.calls("runs.answer_child") == [(("dot", "Yes"), {})]
+    await team.feed(child(21, "dot", what="sub_agent_answer", content="Yes", by="user"))
+    assert texts(page)[-1] == "Yes"
+
+
+async def test_its_report_comes_at_the_end_and_the_line_to_it_goes(team: Team) -> None:
+    page = await opened(team)
+    team.changes["dot"] = {"status": "completed", "report": "Two are untyped"}
+    await team.feed(
+        event(20, "run_status", "dot", status="completed"), child(20, "dot", what="sub_agent_complete", report="Two are untyped")
+    )
+    assert texts(page)[-1] == "Two are untyped"
+    assert page.composer.isHidden()
+    assert page._pill.text() == "done"
+    page.left.emit()
+    await opened(team)
+    assert texts(page) == ["Check **all** types", "Looking.", "Two are untyped"]
+
+
+async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> None:
+    team.changes["dot"] = {"status": "completed", "report": "Looking."}
+    await team.feed(child(20, "dot", what="sub_agent_complete", report="Looking."))
+    page = await opened(team)
+    assert texts(page) == ["Check **all** types", "Looking."]
+    assert {memo._heading.text() for memo in page.findChildren(Memo, "agent-memo")} == {"PROMPT FROM BEA", "REPORT TO BEA"}
+
+
+async def test_nothing_can_be_edited_or_answered_again(team: Team) -> None:
+    page = await opened(team)
+    assert team.all(QPushButton, "edit-message") == []
+    widget = page.view.widget_of(page.view.entries[1])
+    assert not widget._has_actions()
+
+
+async def test_the_turns_own_run_is_the_conversation(team: Team) -> None:
+    page = await opened(team)
+    team.panel.open_agent("ada")
+    await settle()
+    assert not page.isVisible()
+    team.panel.open_agent("dot")
+    team.panel.close_workflow()
+    await settle()
+    assert not page.isVisible()
