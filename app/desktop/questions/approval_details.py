@@ -1,10 +1,10 @@
-"""What a card shows of a request besides its arguments: the prompt and tools of an agent, the tasks of a batch."""
+"""What a card shows of a request besides its arguments: the prompt and tools of an agent, the tasks of a batch, a plan."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.desktop.panes.wording import number
 from app.desktop.widgets import Card, Translated, label
@@ -31,6 +31,8 @@ class ApprovalDetails(Translated, QWidget):
                 widget.setParent(None)
                 widget.deleteLater()
         details = self._details
+        self._text(_("Goal"), str(details.get("goal") or ""))
+        self._actions(details.get("actions"))
         self._tasks(details.get("tasks"))
         self._prompt(details)
         self._list(_("Its tools"), details.get("tools"))
@@ -58,21 +60,38 @@ class ApprovalDetails(Translated, QWidget):
             card.body.addWidget(label(_("{n} characters in all; the arguments have them", n=number(length)), "small", card, wrap=True))
         self._column.addWidget(card)
 
+    def _text(self, heading: str, words: str) -> QLabel | None:
+        if not words:
+            return None
+        self._heading(heading)
+        text = label(words, "", self, wrap=True)
+        self._column.addWidget(text)
+        return text
+
     def _list(self, heading: str, names: object) -> None:
-        if isinstance(names, list | tuple) and names:
-            self._heading(heading)
-            text = label(", ".join(str(name) for name in names), "", self, wrap=True)
-            text.setObjectName("approval-tools")
-            self._column.addWidget(text)
+        if isinstance(names, list | tuple):
+            text = self._text(heading, ", ".join(str(name) for name in names))
+            if text is not None:
+                text.setObjectName("approval-tools")
 
     def _tasks(self, tasks: object) -> None:
-        if not isinstance(tasks, list | tuple):
-            return
-        for place, task in enumerate((each for each in tasks if isinstance(each, dict)), 1):
-            card = Card(self, "card-sunken", (10, 8, 10, 8))
-            card.setObjectName(f"approval-task-{place}")
-            card.body.setSpacing(2)
+        for place, task in enumerate(_objects(tasks), 1):
             who = str(task.get("agent_name") or task.get("agent_id") or _("Agent {n}", n=place))
-            card.body.addWidget(label(who, "strong", card, wrap=True))
-            card.body.addWidget(label(str(task.get("prompt_preview") or ""), "", card, wrap=True))
-            self._column.addWidget(card)
+            self._item(f"approval-task-{place}", who, "strong", str(task.get("prompt_preview") or ""), "")
+
+    def _actions(self, actions: object) -> None:
+        for place, action in enumerate(_objects(actions), 1):
+            who = str(action.get("tool") or "") or _("by a sub-agent")
+            self._item(f"approval-action-{place}", f"{place}. {action.get('description', '')}", "", who, "small")
+
+    def _item(self, name: str, first: str, first_variant: str, second: str, second_variant: str) -> None:
+        card = Card(self, "card-sunken", (10, 8, 10, 8))
+        card.setObjectName(name)
+        card.body.setSpacing(2)
+        card.body.addWidget(label(first, first_variant, card, wrap=True))
+        card.body.addWidget(label(second, second_variant, card, wrap=True))
+        self._column.addWidget(card)
+
+
+def _objects(items: object) -> list[dict[str, Any]]:
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list | tuple) else []

@@ -64,6 +64,11 @@ def title(request: ApprovalRequest) -> str:
     if details.get("task_count"):
         count = int(details["task_count"])
         return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
+    if details.get("action_count"):
+        count = int(details["action_count"])
+        return ngettext(
+            "{agent} wants to carry out a plan of {n} action", "{agent} wants to carry out a plan of {n} actions", count, agent=agent
+        )
     if request.server:
         return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool_name(request), server=request.server)
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))

@@ -22,11 +22,12 @@ from PySide6.QtWidgets import (
 
 from app.desktop.panes.fields import pad
 from app.desktop.panes.wording import locale, number
+from app.desktop.settings.prompt_cost import PromptCostNote
 from app.desktop.settings.tool_boxes import ToolBoxes
 from app.desktop.theme import theme
 from app.desktop.widgets import Translated, label
 from app.domain import limits
-from app.domain.agent import AgentConfig, Budget, Lifecycle, ToolDialect, ToolMode
+from app.domain.agent import AgentConfig, ApprovalMode, Budget, Lifecycle, ToolDialect, ToolMode
 from app.domain.provider import ModelInfo
 from app.i18n import N_, _
 
@@ -36,11 +37,12 @@ TITLES = {
     "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
     "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
     "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
-    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"),
+    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("When it asks before it acts"),
 }  # fmt: skip
 CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
     "tool_mode": (
         (ToolMode.DIRECT, N_("All definitions at once")),
+        (ToolMode.SECTIONS, N_("By section, through plans")),
         (ToolMode.INVOKE, N_("As a list, called through one tool")),
     ),
     "tool_dialect": (
@@ -48,6 +50,11 @@ CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
         (ToolDialect.NATIVE, N_("Native function calling")),
         (ToolDialect.XML, N_("XML in the text")),
         (ToolDialect.GUIDED, N_("Guided (very small models)")),
+    ),
+    "approval": (
+        (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
+        (ApprovalMode.MANUAL, N_("Manual: before every call")),
+        (ApprovalMode.AUTO, N_("Automatic: never")),
     ),
     "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),
 }
@@ -59,7 +66,7 @@ _MESSAGES = {
     "less_than_equal": N_("must be at most {le}"),
 }
 _LIST_FIELDS = ("sections",)
-_NOT_OFFERED = ("approval", "mcp_servers")
+_NOT_OFFERED = ("mcp_servers",)
 """Parts of an agent file that nothing acts on yet: they are kept as they are and not shown."""
 _BUDGET = ("max_cost", "max_total", "max_seconds", "max_tool_calls")
 
@@ -120,10 +127,12 @@ class AgentForm(Translated, QWidget):
         self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
         self.thinking = QCheckBox(self)
         self.tools = ToolBoxes(self)
+        self.cost = PromptCostNote(self)
         self.fields = {
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
             "temperature": self.temperature, "max_tokens": _spin(*limits.MAX_TOKENS, self), "enable_thinking": self.thinking,
-            "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self), "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self),
+            "approval": QComboBox(self), "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
+            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self),
             "question_timeout_s": _decimal(0, 86_400, 30, 0, self), "max_cost": _decimal(0, 10_000, 0.5, 2, self),
             "max_total": _spin(0, 100_000_000, self), "max_seconds": _decimal(0, 1_000_000, 60, 0, self),
             "max_tool_calls": _spin(0, 100_000, self), "lifecycle": QComboBox(self),
@@ -150,6 +159,8 @@ class AgentForm(Translated, QWidget):
         else:
             column.addWidget(caption)
         column.addWidget(self.fields[name])
+        if name == "tool_mode":
+            column.addWidget(self.cost)
         column.addWidget(error)
         return column
 
@@ -274,6 +285,14 @@ class AgentForm(Translated, QWidget):
         self.show_errors({})
         return made
 
+    def draft(self) -> AgentConfig | None:
+        """What is entered so far, for an estimate; None while it is no configuration."""
+        values = self.values()
+        try:
+            return AgentConfig(**(values | {"name": values["name"] or "?"}))
+        except ValidationError:
+            return None
+
     def edited(self) -> bool:
         """Whether something differs from what was shown."""
         if self._base is None:
@@ -326,6 +345,7 @@ class AgentForm(Translated, QWidget):
             if isinstance(field, QLineEdit):
                 field.setPlaceholderText(_("separated by commas"))
         self.tools.retranslate()
+        self.cost.retranslate()
 
 
 def _sentence(item: Any) -> str:

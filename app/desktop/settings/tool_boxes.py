@@ -17,6 +17,11 @@ SUMMARIES = {
     "CalculatorTool": N_("Calculates exactly instead of guessing"),
     "UserQuestionTool": N_("Asks you when something essential is unclear"),
     "ReportTool": N_("Writes longer results as Markdown reports"),
+    "SpawnAgentTool": N_("Starts agents of its own for parts of the work"),
+    "DelegateTaskTool": N_("Hands work to one of your other agents"),
+    "ParallelTasksTool": N_("Lets several of your agents work side by side"),
+    "list_tool_sections": N_("Looks up which tools there are, by section"),
+    "plan_actions": N_("Carries out a plan of several actions, by tools and agents"),
 }
 """In a person's words; other tools show the first line of what the model reads."""
 

@@ -95,6 +95,11 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     await settle()
     assert t.find("approval-title").text() == "Checker wants to give 2 agents a task each"
     assert t.find("approval-task-2").isVisible()
+    actions = [{"description": "Count the words", "tool": "CalculatorTool"}, {"description": "Write it up", "tool": ""}]
+    p = scene(asks(tool="plan_actions", details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions}))
+    await settle()
+    assert p.find("approval-title").text() == "Checker wants to carry out a plan of 2 actions"
+    assert p.find("approval-action-2").isVisible()
 
 
 async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:

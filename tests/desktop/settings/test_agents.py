@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
 from app.desktop.settings.window import SettingsWindow
 from app.domain import limits
-from app.domain.agent import Agent, AgentConfig, Budget, ToolMode
+from app.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
 from app.domain.errors import ConflictError
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
@@ -53,6 +54,41 @@ async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: En
     assert agent_id == "a1"
     assert set(config.tools) == {"TodoTool", "CalculatorTool", "mcp__x__y"}
     assert (config.tool_mode, config.budget, config.temperature) == (ToolMode.INVOKE, Budget(max_cost=1.5), 0.2)
+
+
+async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, find: Find, atelier: Engine) -> None:
+    find("agent-approval").setCurrentIndex(find("agent-approval").findData(ApprovalMode.MANUAL))
+    find("agent-tool-mode").setCurrentIndex(find("agent-tool-mode").findData(ToolMode.SECTIONS))
+    find("tool-enabled-SpawnAgentTool").click()
+    assert find("tool-enabled-plan_actions").accessibleDescription()
+    find("agent-max-tokens").setValue(2000)
+    find("agent-max-total").setValue(9000)
+    find("agent-max-tool-calls").setValue(7)
+    find("agent-max-seconds").setValue(90)
+    find("agent-save").click()
+    await settle()
+    config = atelier.calls("agents.save")[0][0][0]
+    assert (config.approval, config.tool_mode) == (ApprovalMode.MANUAL, ToolMode.SECTIONS)
+    assert "SpawnAgentTool" in config.tools
+    assert config.budget == Budget(max_tokens=9000, max_tool_calls=7, max_seconds=90)
+
+
+async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+    costs = {ToolMode.DIRECT: 2340, ToolMode.SECTIONS: 610, ToolMode.INVOKE: 2400}
+    atelier.set("agents", "prompt_cost", lambda _config: costs)
+    note = find("agent-prompt-cost")
+    find("tool-enabled-CalculatorTool").click()
+    qtbot.waitUntil(lambda: not page._costing.isActive())
+    await settle()
+    assert note.text() == "All at once: 2,340 tokens\nBy section: 610 tokens, 74 % less\nAs a list: 2,400 tokens"
+    measured = atelier.calls("agents.prompt_cost")[-1][0][0]
+    assert "CalculatorTool" in measured.tools
+    before = len(atelier.calls("agents.prompt_cost"))
+    find("agent-name").clear()
+    qtbot.waitUntil(lambda: not page._costing.isActive())
+    await settle()
+    assert len(atelier.calls("agents.prompt_cost")) == before + 1
+    assert find("agent-error-name").isHidden()
 
 
 async def test_what_a_file_says_and_the_form_does_not_offer_is_kept(page: Any) -> None:

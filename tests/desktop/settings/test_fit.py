@@ -15,7 +15,7 @@ from app.engine import doctor
 from app.engine.doctor import Check
 from tests.support.fake_bridge import settle
 
-NAMES = ("general", "providers", "agents", "memory", "shortcuts", "data", "diagnostics")
+NAMES = ("general", "providers", "agents", "approvals", "memory", "shortcuts", "data", "diagnostics")
 
 
 @pytest.mark.parametrize("scale", [100, 150])

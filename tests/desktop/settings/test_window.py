@@ -16,7 +16,7 @@ from app.desktop.settings.window import SettingsWindow
 from app.desktop.theme import theme
 from tests.support.fake_bridge import settle
 
-NAMES = ["general", "providers", "agents", "tools", "memory", "shortcuts", "data", "diagnostics"]
+NAMES = ["general", "providers", "agents", "tools", "approvals", "memory", "shortcuts", "data", "diagnostics"]
 Find = Callable[[str], Any]
 
 

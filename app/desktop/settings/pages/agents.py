@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
 from app.desktop.panes.base import toast
@@ -24,6 +25,8 @@ from app.i18n import N_, _
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
+COST_MS = 300
+"""After this long without a change of the form its prompt is measured again."""
 JSON_KINDS = N_("Agent file (*.json)")
 
 
@@ -84,6 +87,10 @@ class AgentsPage(SettingsPage):
         row.addWidget(self.save)
         form_card.body.addLayout(row)
         self.end()
+        self._costing = QTimer(self)
+        self._costing.setSingleShot(True)
+        self._costing.setInterval(COST_MS)
+        self._costing.timeout.connect(lambda: self.jobs.start(self._show_cost(), "cost"))
         self._connect()
         self.retranslate()
 
@@ -100,6 +107,7 @@ class AgentsPage(SettingsPage):
             self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.form.changed.connect(self._check)
+        self.form.changed.connect(self._costing.start)
         self.save.clicked.connect(lambda *_: self.store())
         self.revert.clicked.connect(lambda *_: self._revert())
 
@@ -149,6 +157,7 @@ class AgentsPage(SettingsPage):
         self._adding, self._chosen = False, agent.id
         self.note.hide()
         self.form.show_config(agent.config)
+        self._costing.start()
         self._form_heading.setText(agent.name.upper())
         self._check()
 
@@ -161,6 +170,12 @@ class AgentsPage(SettingsPage):
         edited = self._adding or self.form.edited()
         self.save.setEnabled(edited)
         self.revert.setEnabled(edited)
+
+    async def _show_cost(self) -> None:
+        """What the prompt of the agent in the form costs in each tool mode."""
+        config = self.form.draft()
+        if config is not None:
+            self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
 
     def _say(self, text: str) -> None:
         self.note.setText(text)
@@ -176,6 +191,7 @@ class AgentsPage(SettingsPage):
         self.list.setCurrentRow(-1)
         self.form.show_config(base)
         self.form.name.clear()
+        self._costing.start()
         self._form_heading.setText(_("NEW AGENT"))
         self._say("")
         self._check()

@@ -1,0 +1,126 @@
+"""The page of approvals and teams: every choice is kept, bad ones cannot be made, permissions can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.desktop.settings.language import switch_language
+from app.desktop.settings.window import SettingsWindow
+from app.domain.approval import AllowRule, ApprovalFlags, ApprovalSettings, OnTimeout
+from app.domain.settings import Settings
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+TOOL, SECTION = AllowRule(what="tool", target="TodoTool"), AllowRule(what="section", target="core_ops")
+
+
+@pytest.fixture
+async def page(window: SettingsWindow, atelier: Engine) -> Any:
+    atelier.kept = Settings(approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, allowed=(TOOL, SECTION)))
+
+    async def remove(rule: AllowRule) -> None:
+        allowed = tuple(each for each in atelier.kept.approvals.allowed if each != rule)
+        atelier._update(approvals=atelier.kept.approvals.model_copy(update={"allowed": allowed}))
+
+    atelier.set("approvals", "remove_rule", remove)
+    window.show_page("approvals")
+    await settle()
+    return window.page("approvals")
+
+
+async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Find) -> None:
+    texts = [name.text() for name, _about in page._modes]
+    assert texts == ["Selective", "Manual", "Automatic"]
+    assert all(about.text() for _name, about in page._modes)
+    assert find("approval-flag-sub_agents").isChecked()
+    assert not find("approval-flag-tools").isChecked()
+    assert find("approval-auto-low").isChecked()
+    assert not find("approval-confirm-high").isChecked()
+    assert find("approval-timeout").value() == 60
+    assert find("max-depth").value() == 3
+    assert find("risk-TodoTool").currentText() == "high risk"
+    assert find("risk-MemoryTool").currentText() == "as it is (low risk)"
+    assert find("risk-gone").currentText() == "low risk"
+
+
+async def test_every_choice_is_kept(page: Any, find: Find, atelier: Engine) -> None:
+    find("approval-flag-tools").click()
+    await settle()
+    find("approval-confirm-high").click()
+    await settle()
+    find("max-depth").setValue(1)
+    await settle()
+    box = find("approval-on-timeout")
+    box.setCurrentIndex(box.findData(OnTimeout.ASK_AGAIN))
+    box.activated.emit(box.currentIndex())
+    await settle()
+    kept = atelier.kept.approvals
+    assert kept.flags == ApprovalFlags(tools=True)
+    assert (kept.always_confirm_high, kept.on_timeout, atelier.kept.max_depth) == (True, OnTimeout.ASK_AGAIN, 1)
+    assert kept.allowed == (TOOL, SECTION)
+
+
+async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+    box = find("approval-timeout")
+    for _ in range(4):
+        box.stepDown()
+        await settle()
+    assert atelier.kept.approvals.timeout_s == 0
+    assert box.text() == "for ever"
+    assert not find("approval-on-timeout").isEnabled()
+    box.stepUp()
+    await settle()
+    assert atelier.kept.approvals.timeout_s == 30
+    box.selectAll()
+    qtbot.keyClicks(box, "7")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    await settle()
+    assert atelier.kept.approvals.timeout_s == 30
+    box.selectAll()
+    qtbot.keyClicks(box, "250")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    await settle()
+    assert atelier.kept.approvals.timeout_s == 250
+
+
+async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, atelier: Engine) -> None:
+    for risk, expected in (
+        ("medium", {"TodoTool": "high", "gone": "low", "MemoryTool": "medium"}),
+        ("", {"TodoTool": "high", "gone": "low"}),
+    ):
+        box = find("risk-MemoryTool")
+        box.setCurrentIndex(box.findData(risk))
+        box.activated.emit(box.currentIndex())
+        await settle()
+        assert atelier.kept.approvals.risks == expected
+
+
+async def test_a_permission_is_taken_back_and_the_undo_gives_it_again(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
+    assert find("rule-section-core_ops").isVisible()
+    find("rule-remove-tool-TodoTool").click()
+    await settle()
+    assert atelier.kept.approvals.allowed == (SECTION,)
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert atelier.kept.approvals.allowed == (SECTION, TOOL)
+    find("rule-remove-section-core_ops").click()
+    await settle()
+    find("rule-remove-tool-TodoTool").click()
+    await settle()
+    assert find("approval-rules-empty").isVisible()
+
+
+async def test_it_changes_its_language(page: Any, find: Find) -> None:
+    switch_language("fr")
+    switch_language("en")
+    await settle()
+    assert find("approval-rules").findChild(QPushButton).text() == "Remove"
