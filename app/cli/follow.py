@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from app.cli.decisions import Decisions
 from app.cli.dispatch import ABANDONED, CANCELLED, FAILED, LIMITED, OK, WAITING
 from app.cli.output import Output
 from app.cli.render import Renderer
-from app.domain.errors import AtelierError
+from app.domain.errors import AtelierError, ConflictError
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Run, RunStatus
 from app.engine.following import standing
@@ -228,3 +229,17 @@ class Follower:
             event = self._events.get_nowait()
             if event is not None:
                 self._renderer.show(event)
+
+
+async def let_go_on(atelier: Atelier, run: Run) -> None:
+    """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.
+
+    Raises:
+        ConflictError: the run is over, or at work already.
+    """
+    await atelier.runs.resume(run.id)
+    for each in await atelier.repos.runs.teams([run.id]):
+        if each.id != run.id and each.status is RunStatus.PAUSED:
+            with contextlib.suppress(ConflictError):
+                # Resuming its parent has set it going.
+                await atelier.runs.resume(each.id)

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class Stepper:
-    """Lets a stepping run go on: a step at each Enter when somebody is there, else one step alone."""
+    """Lets a stepping run go on: a step at each Enter when somebody is there, else one step alone; ``free`` lets it go on to the end."""
 
-    def __init__(self, atelier: Atelier, out: Output) -> None:
+    def __init__(self, atelier: Atelier, out: Output, *, free: bool = False) -> None:
         self._atelier = atelier
         self._out = out
+        self._free = free
         self._taken = 0
 
     async def go_on(self, workflow_id: str, run_id: str) -> bool:
@@ -28,13 +29,17 @@ class Stepper:
         waiting = [step for step in await waiting_steps(self._atelier, workflow_id) if step.root_run_id == run_id]
         if not waiting:
             return False
+        if self._free:
+            await self._let_go(waiting)
+            return True
         for step in waiting:
             self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
         if self._out.interactive:
             typed = await self._out.ask(_("Enter takes the step, c goes on to the end, q leaves it here: "))
             said = "q" if typed is None else typed.strip().casefold()
             if said == "c":
-                await self._atelier.runs.resume(run_id, mode=RunMode.AUTO)
+                self._free = True
+                await self._let_go(waiting)
                 return True
             if said:
                 return False
@@ -43,6 +48,11 @@ class Stepper:
         self._taken += 1
         await self._atelier.runs.step(run_id)
         return True
+
+    async def _let_go(self, waiting: list[WaitingStep]) -> None:
+        """No more steps for these; those above them, which wait for their reports, are let go when their turn comes."""
+        for step in waiting:
+            await self._atelier.runs.resume(step.run_id, mode=RunMode.AUTO)
 
 
 def _described(step: WaitingStep) -> str:

@@ -76,6 +76,8 @@ class _Session:
 
     async def go_on(self) -> None:
         """Show the end of the conversation, and resume what was cut off or waits."""
+        from app.cli.follow import let_go_on
+
         assert self._workflow is not None
         for entry in await self._atelier.workflows.transcript(self._workflow.id, limit=6):
             if entry.message.content:
@@ -86,7 +88,7 @@ class _Session:
         ]
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
-            await self._atelier.runs.resume(run.id)
+            await let_go_on(self._atelier, run)
             await follower.follow(run.id, pending=True)
 
     async def command(self, name: str) -> bool:
@@ -109,10 +111,13 @@ class _Session:
         from app.cli.decisions import Decisions
         from app.cli.follow import Follower
         from app.cli.render import TextRenderer
+        from app.cli.stepper import Stepper
 
         answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
         decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
-        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions)
+        return Follower(
+            self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, Stepper(self._atelier, self._out, free=True)
+        )
 
     async def _tasks(self) -> None:
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []

@@ -68,7 +68,7 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers,
 
     workflow = await atelier.workflows.get(run.workflow_id)
     out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
-    stepper = Stepper(atelier, out) if step else None
+    stepper = Stepper(atelier, out, free=not step)
     follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
     try:
         await _go_on(atelier, run, step=step)
@@ -86,10 +86,11 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers,
 
 async def _go_on(atelier: Atelier, run: Run, *, step: bool) -> None:
     """Let the run go on; with ``step`` it stands before its next step, which the follower takes."""
+    from app.cli.follow import let_go_on
     from app.domain.workflow import RunMode
     from app.engine.services.stepping import waiting_steps
 
     if not step:
-        await atelier.runs.resume(run.id)
+        await let_go_on(atelier, run)
     elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
         await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)

@@ -1,0 +1,202 @@
+"""Teams on the command line: the whole team's stream, who waits for whom, exit statuses, replay and fork."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from app.domain.chat import ToolCall
+from app.llm.scripted import ScriptedModel, Step
+from tests.cli.conftest import Cli, Configure
+from tests.cli.test_run import ask, calculate, call
+
+TEAM = ("--approval", "auto", "--tools", "SpawnAgentTool,CalculatorTool,UserQuestionTool")
+
+
+def spawn(name: str = "Counter", id: str = "s1", **more: Any) -> list[ToolCall]:
+    return [ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": "Count the beans.", **more})]
+
+
+def test_json_carries_the_whole_team(cli: Cli) -> None:
+    steps: list[Step] = [spawn(), calculate("6*7"), "There are 42.", "Your beans: 42."]
+    result = cli("run", "go", "--json", *TEAM, steps=steps)
+    assert result.status == 0, result.err
+    root = result.events[0]["run_id"]
+    [start] = result.of("sub_agent_start")
+    [complete] = result.of("sub_agent_complete")
+    assert (start["run_id"], start["sub_agent_name"], complete["report"]) == (root, "Counter", "There are 42.")
+    child = start["sub_agent_id"]
+    assert {(each["depth"], each["parent_run_id"], each["agent_name"]) for each in result.events if each["run_id"] == child} == {
+        (1, root, "Counter")
+    }
+    assert {each["correlation_id"] for each in result.events} == {root}
+    assert any(each["chunk_type"] == "tool_end" and each["run_id"] == child for each in result.events)
+    assert any(each["chunk_type"] == "token" and each["run_id"] == child for each in result.events)
+    durable = [event["seq"] for event in result.events if event["durable"]]
+    assert durable == list(range(1, len(durable) + 1))
+    assert [each["status"] for each in result.of("workflow_complete")] == ["completed"]
+
+
+def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) -> None:
+    steps: list[Step] = [spawn(), calculate("6*7"), "There are 42.\nAll red.", "Your beans: 42."]
+    result = cli("run", "go", *TEAM, steps=steps)
+    assert result.out == "Your beans: 42.\n"
+    lines = result.err.splitlines()
+    assert any(line.startswith("▸ Counter: ") for line in lines)
+    assert any(line.startswith("  [Counter] → CalculatorTool") for line in lines)
+    at = lines.index("  [Counter] There are 42.")
+    assert lines[at + 1] == " " * len("  [Counter] ") + "All red."
+    assert any(re.match(r"◂ Counter \(\d+\.\d s, \d+ tokens in, \d+ out\) There are 42\.", line) for line in lines)
+
+
+def test_totals_count_the_team(cli: Cli) -> None:
+    result = cli("run", "go", "--json", *TEAM, steps=[spawn(), "42", "done"])
+    total = result.of("usage")[-1]["team"]
+    assert total["tokens_output"] == 24
+    shown = cli("run", "go", *TEAM, steps=[spawn(), "42", "done"])
+    assert "24 out" in shown.err
+
+
+@pytest.mark.parametrize("steps", [[calculate("1"), "42"]])
+def test_a_sub_agent_at_its_limit_gives_status_4(cli: Cli, steps: list[Step]) -> None:
+    result = cli("run", "go", "--json", *TEAM, steps=[spawn(budget={"max_tool_calls": 0}), *steps])
+    assert result.status == 4, result.err
+    assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("limited", False)
+    [limit] = result.of("limit_reached")
+    assert limit["agent_name"] == "Counter"
+
+
+def test_a_sub_agents_question_waits_with_its_lineage(cli: Cli) -> None:
+    result = cli("run", "go", "--json", *TEAM, steps=[spawn(), ask()])
+    assert result.status == 5, result.err
+    [asked] = result.of("user_question_start")
+    assert [each["agent_name"] for each in asked["user_question"]["lineage"]] == ["Assistant"]
+    workflow, question = asked["workflow_id"], asked["user_question"]["question_id"]
+    assert question in result.err
+    steps = ["Blue beans.", "They are blue."]
+    assert cli("questions", "answer", question, "--text", "blue", steps=steps).status == 0
+    resumed = cli("resume", workflow, steps=steps)
+    assert resumed.status == 0, resumed.err
+
+
+def test_a_sub_agents_question_is_asked_in_the_terminal(cli: Cli) -> None:
+    result = cli("run", "go", *TEAM, steps=[spawn(), ask(), "Blue beans.", "They are blue."], typed="blue\n")
+    assert (result.status, result.out) == (0, "They are blue.\n")
+    assert "Assistant → Counter asks: Colour?" in result.err
+
+
+def test_a_sub_agents_call_is_allowed_in_the_terminal(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    team = ("--approval", "selective", *TEAM[2:])
+    steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
+    result = cli("run", "go", *team, steps=steps, typed="y\ny\n")
+    assert (result.status, result.out) == (0, "There are 42.\n")
+    assert "Assistant wants to call SpawnAgentTool (spawn)" in result.err
+    assert "Assistant → Counter wants to call CalculatorTool (eval)" in result.err
+    left = cli("run", "go", "--json", *team, steps=steps, typed="y\n")
+    assert left.status == 5
+    [asked] = cli("approvals", "list", "--json").json
+    assert [each["agent_name"] for each in asked["lineage"]] == ["Assistant"]
+    assert "Assistant → Counter" in cli("approvals", "list").out
+
+
+def test_a_question_to_the_parent_is_shown_with_its_answer(cli: Cli) -> None:
+    def answer(request: Any) -> Step:
+        [child] = re.findall(r'"child_id": ?"(\w+)"', str(request.messages[-1].content)) or ["?"]
+        return call("answer_child", "a1", child_id=child, message="The red ones.")
+
+    steps: list[Step] = [spawn(), call("wait_parent", "w1", message="Which beans?"), answer, "Counted the red ones.", "Done."]
+    model = ScriptedModel(steps)
+    result = cli("run", "go", *TEAM, steps=model)
+    assert result.status == 0, result.err
+    assert "Counter asks Assistant: Which beans?" in result.err
+    assert "Counter is answered: The red ones." in result.err
+    model.assert_complete()
+
+
+def test_a_team_is_replayed_and_forked(cli: Cli) -> None:
+    result = cli("run", "go", "--json", *TEAM, steps=[spawn(), calculate("6*7"), "There are 42.", "Your beans: 42."])
+    workflow = result.events[0]["workflow_id"]
+    replayed = cli("workflows", "replay", workflow, "--json")
+    assert replayed.status == 0, replayed.err
+    assert replayed.events == [event for event in result.events if event["durable"]]
+    shown = cli("workflows", "replay", workflow)
+    assert shown.out == "Your beans: 42.\n"
+    assert "  [Counter] There are 42." in shown.err
+    at = next(event["seq"] for event in result.events if event["chunk_type"] == "sub_agent_complete")
+    forked = cli("workflows", "fork", workflow, "--at", str(at), "--json")
+    assert forked.status == 0, forked.err
+    again = cli("workflows", "replay", forked.json["id"], "--json")
+    assert len(again.of("sub_agent_complete")) == 1
+    assert cli("workflows", "fork", workflow, "--at", "9999").status == 2
+    resumed = cli("resume", forked.json["id"], steps=["Forked beans: 42."])
+    assert (resumed.status, resumed.out) == (0, "Forked beans: 42.\n"), resumed.err
+
+
+def test_a_team_survives_export_and_import(cli: Cli, tmp_path: Any) -> None:
+    workflow = cli("run", "go", "--json", *TEAM, steps=[spawn(), "42", "Your beans: 42."]).events[0]["workflow_id"]
+    first = cli("workflows", "replay", workflow, "--json").events
+    (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out, "utf-8")
+    copy = cli("workflows", "import", "w.json", "--json").json["workflow"]["id"]
+    assert copy != workflow
+    again = cli("workflows", "replay", copy, "--json").events
+    assert [event["chunk_type"] for event in again] == [event["chunk_type"] for event in first]
+    assert not {event["run_id"] for event in again} & {event["run_id"] for event in first}
+    assert not {event.get("sub_agent_id") for event in again if "sub_agent_id" in event} & {event["run_id"] for event in first}
+
+
+def test_step_by_step_on_a_terminal(cli: Cli) -> None:
+    result = cli("run", "go", "--step", *TEAM, steps=[calculate("6*7"), "42"], typed="\n\n\n")
+    assert (result.status, result.out) == (0, "42\n"), result.err
+    assert result.err.count("Next: Assistant asks its model") == 2
+    assert result.err.count("Next: Assistant calls CalculatorTool") == 1
+
+
+def test_step_by_step_a_person_can_leave_or_let_it_go(cli: Cli) -> None:
+    left = cli("run", "go", "--step", "--json", *TEAM, steps=[calculate("6*7"), "42"], typed="\nq\n")
+    assert left.status == 5
+    assert len(left.of("tool_start")) == 0
+    result = cli("run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n\nc\n")
+    assert (result.status, result.out) == (0, "There are 42.\n"), result.err
+
+
+def test_without_a_terminal_one_step_is_taken(cli: Cli) -> None:
+    first = cli("run", "go", "--step", "--json", *TEAM, steps=[calculate("6*7")])
+    assert first.status == 5, first.err
+    assert (len(first.of("usage")), first.of("tool_start")) == (1, [])
+    assert "Next: Assistant calls CalculatorTool" in first.err
+    workflow = first.events[0]["workflow_id"]
+    second = cli("resume", workflow, "--step", "--json")
+    assert second.status == 5, second.err
+    assert len(second.of("tool_end")) == 1
+    assert "Next: Assistant asks its model" in second.err
+    last = cli("resume", workflow, steps=["42"])
+    assert (last.status, last.out) == (0, "42\n"), last.err
+
+
+def test_a_sub_agent_is_stepped_with_its_parent(cli: Cli) -> None:
+    result = cli("run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n" * 12)
+    assert (result.status, result.out) == (0, "There are 42.\n"), result.err
+    assert "  Next: Counter calls CalculatorTool" in result.err
+
+
+def test_resume_lets_a_stepping_team_go_on_to_the_end(cli: Cli) -> None:
+    steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
+    left = cli("run", "go", "--step", "--json", *TEAM, steps=steps, typed="\n\nq\n")
+    assert left.status == 5
+    assert left.of("sub_agent_start")
+    resumed = cli("resume", left.events[0]["workflow_id"], steps=steps[1:])
+    assert (resumed.status, resumed.out) == (0, "There are 42.\n"), resumed.err
+
+
+def test_resume_reaches_a_sub_agent_that_was_paused(cli: Cli) -> None:
+    same = [calculate("1", f"c{number}") for number in range(6)]
+    steps: list[Step] = [spawn(), *same]
+    stopped = cli("run", "go", "--json", *TEAM, steps=steps)
+    assert stopped.status == 5, stopped.err
+    assert "A sub-agent was paused" in stopped.err
+    assert [each["agent_name"] for each in stopped.of("loop_detected")] == ["Counter", "Counter"]
+    resumed = cli("resume", stopped.events[0]["workflow_id"], steps=["42", "There are 42."])
+    assert (resumed.status, resumed.out) == (0, "There are 42.\n"), resumed.err
