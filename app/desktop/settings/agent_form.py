@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -131,11 +131,11 @@ class AgentForm(Translated, QWidget):
         self.fields = {
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
             "temperature": self.temperature, "max_tokens": _spin(*limits.MAX_TOKENS, self), "enable_thinking": self.thinking,
-            "approval": QComboBox(self), "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
-            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self),
-            "question_timeout_s": _decimal(0, 86_400, 30, 0, self), "max_cost": _decimal(0, 10_000, 0.5, 2, self),
-            "max_total": _spin(0, 100_000_000, self), "max_seconds": _decimal(0, 1_000_000, 60, 0, self),
-            "max_tool_calls": _spin(0, 100_000, self), "lifecycle": QComboBox(self),
+            "approval": QComboBox(self), "question_timeout_s": _decimal(0, 86_400, 30, 0, self),
+            "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
+            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": QComboBox(self),
+            "max_cost": _decimal(0, 10_000, 0.5, 2, self), "max_total": _spin(0, 100_000_000, self),
+            "max_seconds": _decimal(0, 1_000_000, 60, 0, self), "max_tool_calls": _spin(0, 100_000, self),
             "sections": QLineEdit(self),
         }  # fmt: skip
         for name, choices in CHOICES.items():
@@ -180,7 +180,7 @@ class AgentForm(Translated, QWidget):
         grid.setVerticalSpacing(12)
         more = [name for name in self.fields if name not in self._captions]
         for number_, name in enumerate(more):
-            grid.addLayout(self._cell(name), number_ // 2, number_ % 2)
+            grid.addLayout(self._cell(name), number_ // 2, number_ % 2, Qt.AlignmentFlag.AlignTop)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         self._column.addLayout(grid)

@@ -9,12 +9,13 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from app.desktop.questions.approval_wording import RISKS as WORDS
 from app.desktop.questions.approval_wording import bare_tool
 from app.desktop.theme import theme
 from app.desktop.widgets import label
 from app.domain.approval import RISKS, RiskName
-from app.i18n import _
+from app.i18n import N_, _
+
+WORDS: dict[RiskName, str] = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,7 @@ class RiskTable(QWidget):
         for tool in self._tools:
             box = self._boxes[tool.name]
             box.setAccessibleName(_("Risk of {tool}", tool=tool.name))
-            own = _(WORDS[tool.risk])
-            box.setItemText(0, _("as it is ({risk})", risk=own))
+            box.setItemText(0, _("its own ({risk})", risk=_(WORDS[tool.risk])) if tool.section else _("none"))
             for row, risk in enumerate(RISKS, 1):
                 box.setItemText(row, _(WORDS[risk]))
             box.setCurrentIndex(max(0, box.findData(self._chosen.get(tool.name, ""))))

@@ -45,9 +45,9 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert not find("approval-confirm-high").isChecked()
     assert find("approval-timeout").value() == 60
     assert find("max-depth").value() == 3
-    assert find("risk-TodoTool").currentText() == "high risk"
-    assert find("risk-MemoryTool").currentText() == "as it is (low risk)"
-    assert find("risk-gone").currentText() == "low risk"
+    assert find("risk-TodoTool").currentText() == "high"
+    assert find("risk-MemoryTool").currentText() == "its own (low)"
+    assert find("risk-gone").currentText() == "low"
 
 
 async def test_every_choice_is_kept(page: Any, find: Find, atelier: Engine) -> None:
