@@ -7,6 +7,7 @@ import math
 from app.domain.agent import AgentConfig
 from app.domain.clock import Clock
 from app.domain.team import ChildPlan, ChildStatus
+from app.engine.direct_call import PROVIDER as DIRECT_CALL
 from app.engine.run.state import RunState
 from app.policy.circuit_breaker import BreakerState, CircuitBreaker
 
@@ -32,6 +33,9 @@ class AgentBreakers:
 
     def record(self, state: RunState, status: ChildStatus) -> None:
         """A sub-agent ended: an error counts, an end of its own work closes the breaker, being stopped says nothing."""
+        if state.agent.provider == DIRECT_CALL:
+            # A call that came back without success says nothing about any agent or model.
+            return
         breaker = self._of(state.agent_id, state.agent)
         if status is ChildStatus.ERROR:
             breaker.failure()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,8 +25,9 @@ from app.domain.events import (
     RunStarted,
     UserMessage,
 )
-from app.domain.team import ChildPlan, ChildState, ChildStatus
+from app.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from app.domain.workflow import RunStatus
+from app.engine.direct_call import PROVIDER as DIRECT_CALL
 from app.engine.journal import Part, RunHandle
 from app.engine.run import team as rules
 from app.engine.run.results import call_finished
@@ -36,6 +38,7 @@ from app.engine.team.port import NO_ANSWER, Decide
 from app.policy import approvals as approval_rules
 from app.policy import budget
 from app.tools.base import Team, ToolResult
+from app.tools.teams.results import with_earlier
 
 if TYPE_CHECKING:
     from app.engine.live import LiveRun, LiveRuns
@@ -117,7 +120,7 @@ class Teams:
                 continue
             free -= 1
             parts.append(Part(handle, [ChildStarted(child_id=child.id, share=share)]))
-            parts.append(Part(children[child.id], [_run_started(now, plan, share), UserMessage(content=plan.prompt)]))
+            parts.append(Part(children[child.id], [_run_started(now, plan, share), UserMessage(content=_prompt(now, child, plan))]))
         return parts
 
     def _problem(self, free: int, plan: ChildPlan, share: Budget | LimitKind) -> str | None:
@@ -265,6 +268,28 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
     )
 
 
+def _prompt(parent: RunState, child: ChildState, plan: ChildPlan) -> str:
+    """What a sub-agent is told: its prompt, and in a plan what the stages before it gave."""
+    if child.kind is not TeamCall.PLAN or plan.agent.provider == DIRECT_CALL:
+        return plan.prompt
+    earlier = [other for other in parent.children if other.call_id == child.call_id and other.stage < child.stage]
+    return with_earlier(plan.prompt, earlier)
+
+
+def _refused_call(state: RunState) -> str | None:
+    """Why the one call of a sub-agent that only makes a call came back without success; None when it did not."""
+    if state.agent.provider != DIRECT_CALL:
+        return None
+    last = next((entry for entry in reversed(state.entries) if entry.kind is EntryKind.RESULT), None)
+    if last is None or last.success:
+        return None
+    try:
+        found = json.loads(last.text)
+    except ValueError:
+        found = {}
+    return str(found.get("error") if isinstance(found, dict) and found.get("error") else last.text)
+
+
 def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], clock_now) -> ChildFinished:  # type: ignore[no-untyped-def]
     status = ENDS[end.status]
     report = end.result or end.summary
@@ -280,6 +305,8 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         error = "It was stopped before it was done."
     elif not error and status is ChildStatus.ABANDONED:
         error = end.summary or "It gave its task up."
+    if status is ChildStatus.COMPLETED and (refused := _refused_call(state)) is not None:
+        status, error = ChildStatus.ERROR, refused
     return ChildFinished(
         child_id=state.run_id,
         status=status,

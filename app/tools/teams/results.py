@@ -263,15 +263,17 @@ def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: i
         told = action.get("description")
         label = told if isinstance(told, str) and told else child.title or child.name
         entry: dict[str, Any] = {"action": _cut(label, min(_LABEL, max(limit, _SHORTEST))), "success": succeeded(child)}
-        if succeeded(child):
+        if succeeded(child) or child.report.strip():
             entry["result"] = _result(child, limit) if action.get("tool") else _cut(child.report, limit)
-            if action.get("tool") and _refused(entry["result"]):
-                entry |= {"success": False, "error": str(entry["result"].get("error") or "The call failed."), "code": "call_failed"}
-        else:
-            entry["error"] = _cut(error_text(child), limit)
-            entry["code"] = error_code(child)
-            if child.report.strip():
-                entry["result"] = _cut(child.report, limit)
+        refused = action.get("tool") and _refused(entry.get("result"))
+        if refused:
+            entry |= {
+                "success": False,
+                "error": _cut(str(entry["result"].get("error") or "The call failed."), limit),
+                "code": "call_failed",
+            }
+        elif not succeeded(child):
+            entry |= {"error": _cut(error_text(child), limit), "code": error_code(child)}
         results.append(entry)
     # The summary repeats the labels, so it takes its share of the room like the reports do.
     summary = _cut(_summary(results), max(limit, 3 * _SHORTEST))
