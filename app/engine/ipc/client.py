@@ -85,6 +85,9 @@ class HolderConnection:
         elif "err" in message:
             terminal.note(str(message["err"]), str(message.get("style", "dim")))
         elif "ask" in message or "read" in message:
+            # The holder waits for one reply at a time: a question before this one was answered elsewhere.
+            for earlier in asking:
+                earlier.cancel()
             task = asyncio.create_task(self._reply(message, terminal))
             asking.add(task)
             task.add_done_callback(asking.discard)
@@ -95,7 +98,7 @@ class HolderConnection:
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
         text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())
-        self._send({"reply": text})
+        self._send({"reply": text, "number": message.get("number")})
 
     async def _next(self) -> dict[str, Any]:
         try:

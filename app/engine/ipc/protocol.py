@@ -1,7 +1,7 @@
 """The words of the local socket: one JSON object a line, UTF-8.
 
 Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``) or
-``raise``. During a command: ``reply`` (text or null) to an ``ask`` or ``read``, and ``cancel``.
+``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it replies to) to an ``ask`` or ``read``, and ``cancel``.
 Holder: ``hello``, then ``out`` (standard output), ``err`` with ``style`` (a line for standard error), ``ask``, ``read``, and last ``exit``
 with the status; or ``error`` with ``message``.
 """

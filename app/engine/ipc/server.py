@@ -38,6 +38,7 @@ class RemoteOutput:
         self.cwd = cwd
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
+        self._requests = 0
 
     def write(self, text: str) -> None:
         self.send({"out": text})
@@ -60,18 +61,20 @@ class RemoteOutput:
             log.warning("a client does not read its output; dropped")
             self._writer.transport.abort()
 
-    def answer(self, text: str | None) -> None:
-        """The client's reply to the last request; one that nobody waits for is ignored."""
-        if self._reply is not None and not self._reply.done():
+    def answer(self, text: str | None, number: int | None = None) -> None:
+        """The client's reply to the request of that number; one that nobody waits for any more is ignored, above all a late "yes"."""
+        if self._reply is not None and not self._reply.done() and number in (None, self._requests):
             self._reply.set_result(text)
 
     async def _request(self, message: dict[str, Any]) -> str | None:
-        self._reply = asyncio.get_running_loop().create_future()
-        self.send(message)
+        self._requests += 1
+        self._reply = reply = asyncio.get_running_loop().create_future()
+        self.send({**message, "number": self._requests})
         try:
-            return await self._reply
+            return await reply
         finally:
-            self._reply = None
+            if self._reply is reply:
+                self._reply = None
 
 
 class IpcServer:
@@ -200,7 +203,8 @@ class IpcServer:
                 return
             if "reply" in message:
                 reply = message["reply"]
-                output.answer(reply if isinstance(reply, str) else None)
+                number = message.get("number")
+                output.answer(reply if isinstance(reply, str) else None, number if isinstance(number, int) else None)
 
 
 async def _drain(writer: asyncio.StreamWriter) -> None:

@@ -65,6 +65,41 @@ async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -
     assert terminal.out == "one|None|piped\ntext"
 
 
+async def test_a_reply_to_a_question_that_was_given_up_counts_for_no_other(datadir: DataDir) -> None:
+    """What a person typed for one question must never answer the next one."""
+    typed: list[asyncio.Future[str]] = []
+    asked = asyncio.Event()
+
+    class Typing(RecordingTerminal):
+        async def ask(self, prompt: str) -> str | None:
+            typed.append(asyncio.get_running_loop().create_future())
+            asked.set()
+            return await asyncio.shield(typed[-1])
+
+    outputs: list[RemoteOutput] = []
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        outputs.append(out)
+        first = asyncio.create_task(out.ask("Delete? "))
+        await asked.wait()
+        first.cancel()
+        asked.clear()
+        second = asyncio.create_task(out.ask("Really? "))
+        await asked.wait()
+        out.answer("late yes", 1)
+        assert not second.done()
+        typed[1].set_result("no")
+        out.write(str(await second))
+        return 0
+
+    set_command_handler(handler)
+    terminal = Typing(interactive=True)
+    async with IpcServer(None, datadir):
+        assert await (await _greeted(datadir)).run_command([], terminal) == 0
+    assert terminal.out == "no"
+    outputs[0].answer("nobody asks")
+
+
 async def test_a_failing_command_is_reported_and_the_server_lives_on(datadir: DataDir) -> None:
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
         if argv[0] == "break":
