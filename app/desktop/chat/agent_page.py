@@ -14,10 +14,10 @@ from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.view import ChatView
 from app.desktop.team.state import Member
-from app.desktop.team.words import figures, state_look, state_words
-from app.desktop.theme import mark, theme
+from app.desktop.team.words import figures, state_look, state_words, task
+from app.desktop.theme import theme
 from app.desktop.theme.tokens import CHAT_COLUMN
-from app.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, label
+from app.desktop.widgets import IconButton, Line, Pill, Translated, label
 from app.i18n import _
 
 if TYPE_CHECKING:
@@ -67,19 +67,13 @@ class AgentPage(Translated, QWidget):
         self.pause = IconButton("pause", parent=self)
         self.pause.setObjectName("agent-page-pause")
         self.pause.clicked.connect(lambda *_: self._toggle_pause())
-        self._title = ElidedLabel("", self)
-        mark(self._title, "muted")
         top = QHBoxLayout()
         top.setSpacing(8)
         top.addWidget(self.crumbs, 1)
         top.addWidget(self._figures)
         top.addWidget(self._pill)
         top.addWidget(self.pause)
-        head = QVBoxLayout()
-        head.setContentsMargins(16, 4, 16, 8)
-        head.setSpacing(2)
-        head.addLayout(top)
-        head.addWidget(self._title)
+        top.setContentsMargins(16, 2, 12, 8)
         self.view = ChatView(self.host.make_widget, self)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)
@@ -94,7 +88,7 @@ class AgentPage(Translated, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
+        column.addLayout(top)
         column.addWidget(Line(self))
         column.addWidget(self.view, 1)
         column.addLayout(bottom)
@@ -183,8 +177,7 @@ class AgentPage(Translated, QWidget):
         self.crumbs.show_path(self._team.state.path(self.run_id) or [member])
         _icon, _role, kind = state_look(member)
         self._pill.show_state(state_words(member), kind)
-        self._title.setText(member.title)
-        self._title.setVisible(bool(member.title))
+        self.crumbs.setToolTip(task(member))
         paused = member.status == "paused"
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")
@@ -199,9 +192,7 @@ class AgentPage(Translated, QWidget):
     def _tick(self) -> None:
         if self.run_id and self.isVisible():
             now = self._team.now()
-            total = self._team.state.total(self.run_id, now)
-            total.elapsed_ms = self.member.elapsed(now)
-            self._figures.setText(figures(total))
+            self._figures.setText(figures(self._team.state.shown(self.run_id, now)))
 
     # -- doing ----------------------------------------------------------------------------------------------------------------
     def _on_crumb(self, run_id: str) -> None:

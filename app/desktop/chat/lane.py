@@ -11,7 +11,7 @@ from app.desktop.chat.concerns import Concerns
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.team.state import Member
-from app.desktop.team.words import doing, figures, spoken, state_look, state_words
+from app.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated, label
 from app.i18n import _, ngettext
@@ -123,8 +123,8 @@ class Lane(Translated, QWidget):
         self._chevron.setEnabled(started)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor if started else Qt.CursorShape.ArrowCursor)
         self._name.setText(member.name or _("Agent"))
-        self._name.setMaximumWidth(self._name.fontMetrics().horizontalAdvance(self._name.text()) + 4)
-        self._title.setText(member.title)
+        self._fit_name()
+        self._title.setText(task(member))
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
         below = list(self._host.team.state.walk(self.run_id))[1:]
@@ -139,10 +139,16 @@ class Lane(Translated, QWidget):
         self._show_report(member)
         self.show_concerns()
 
+    def _fit_name(self) -> None:
+        """A name is shown whole up to a third of the lane."""
+        whole = self._name.fontMetrics().horizontalAdvance(self._name.text()) + 4
+        self._name.setMaximumWidth(whole)
+        self._name.setMinimumWidth(min(whole, self.head.width() // 3))
+
     def _show_progress(self, member: Member, below: list[Member]) -> None:
         """How far it is: what it tells itself, or how many of its own sub-agents are over."""
         self.bar.setFixedWidth(theme().px(64))
-        if member.over or not (below or member.progress is not None):
+        if member.over or (len(below) < 2 and member.progress is None):
             self.bar.hide()
             return
         self.bar.setRange(0, 100 if member.progress is not None else len(below))
@@ -153,10 +159,9 @@ class Lane(Translated, QWidget):
     def tick(self) -> None:
         """A second went by."""
         now = self._host.team.now()
-        total = self._host.team.state.total(self.run_id, now)
-        total.elapsed_ms = self.member.elapsed(now)
-        self._figures.setText(figures(total))
-        self.head.setAccessibleName(spoken(self.member, now))
+        shown = self._host.team.state.shown(self.run_id, now)
+        self._figures.setText(figures(shown))
+        self.head.setAccessibleName(spoken(self.member, shown))
 
     def show_concerns(self) -> None:
         """Cards for what this agent, or one below it, waits for a person with."""
@@ -192,6 +197,7 @@ class Lane(Translated, QWidget):
         inset = look.px(15) + 22
         y = look.px(HEIGHT)
         self.head.setGeometry(0, 0, width, y)
+        self._fit_name()
         height = self.concerns.fit(width - inset - 12)
         self.concerns.setGeometry(inset, y, width - inset - 12, height)
         self.concerns.setVisible(height > 0)

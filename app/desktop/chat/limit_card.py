@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.panes.fields import pad
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Card, FlowLayout, Translated, label
 from app.desktop.widgets.format import cost, duration, number, tokens
@@ -40,7 +42,12 @@ class RaiseField(QDoubleSpinBox):
         super().__init__(parent)
         self.setObjectName("limit-amount")
         self.kind = ""
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def _dress(self) -> None:
+        self.setFixedWidth(theme().px(150))
+        pad(self)
 
     def show_kind(self, kind: str, cap: float) -> None:
         """Decimals, steps and unit follow the kind; a value somebody typed stays."""
@@ -113,7 +120,7 @@ class LimitCard(Translated, Card):
         words.addWidget(self._text)
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(self._icon)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(words, 1)
         self.body.addLayout(row)
         self.body.addWidget(self.buttons)

@@ -59,6 +59,7 @@ class Memo(Translated, EntryWidget):
         look = theme()
         side, edge = look.px(14), look.px(10)
         inner = width - 2 * side
+        above = look.px(14) if self.entry.topic == "prompt" else 0
         head = self._heading.sizeHint().height()
         self._heading.setGeometry(side, edge, inner, head)
         y = edge + head + look.px(6)
@@ -74,8 +75,8 @@ class Memo(Translated, EntryWidget):
             self._more.setGeometry(side - 5, y + 4, hint.width(), hint.height())
             y += hint.height() + 4
         y += edge
-        self._card.setGeometry(0, 0, width, y)
-        return y + look.px(16)
+        self._card.setGeometry(0, above, width, y)
+        return above + y + look.px(16)
 
     def retranslate(self) -> None:
         above = str(self.entry.details.get("parent") or "")

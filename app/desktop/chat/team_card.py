@@ -13,6 +13,7 @@ from app.desktop.team.state import Member
 from app.desktop.theme import theme
 from app.desktop.widgets import Line, label
 from app.desktop.widgets.basic import PillKind
+from app.desktop.widgets.format import duration
 from app.i18n import _, ngettext
 
 STARTING = {
@@ -110,16 +111,23 @@ class TeamCard(ToolCard):
     def state_words(self) -> tuple[str, PillKind]:
         members, call = self.members, self.call
         if not members or call.status not in {"running", "waiting"}:
-            if call.status == "ok" and members and any(member.status != "completed" for member in members):
-                failed = sum(member.status != "completed" for member in members)
-                return ngettext("{n} not done", "{n} not done", failed), "warn"
-            return super().state_words()
+            return self._end_words(members)
         if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
             return _("waits for you"), "warn"
         if len(members) == 1:
             return super().state_words()
         done = sum(member.over for member in members)
         return _("{done} of {count} done", done=done, count=len(members)), "accent"
+
+    def _end_words(self, members: list[Member]) -> tuple[str, PillKind]:
+        """How long a batch took, or how much of it was done."""
+        completed = sum(member.status == "completed" for member in members)
+        if members and self.call.status == "ok" and completed == len(members):
+            now = self._host.team.now()
+            return f"✓ {duration(max(self._host.team.state.lasted(member.run_id, now) for member in members))}", "ok"
+        if self.call.status in {"ok", "error"} and 0 < completed < len(members):
+            return _("{done} of {count} done", done=completed, count=len(members)), "warn"
+        return super().state_words()
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changed(self, runs: frozenset[str]) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 REDRAW_MS = 100
 FILTER_FROM = 240
 """The pane's height, in logical pixels at 100 %, from which there is room for the filter."""
+TEAM_ROOM = 110
+"""How much higher the pane must be for the filter while several agents are listed."""
 TREE_SHARE = 0.45
 """Most of the pane's height that a large team's tree takes."""
 GROUPS = ("all", "calls", "errors", "events")
@@ -212,15 +214,19 @@ class ActivityPane(Pane):
     def _give_room(self) -> None:
         """A short pane is for agents and rows: the filter goes first, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
-        used = used or bool(self.tree.chosen_run)
-        roomy = self.height() >= theme().px(FILTER_FROM)
+        team = len(self.tree.members) > 1
+        roomy = self.height() >= theme().px(FILTER_FROM + (TEAM_ROOM if team else 0))
         self.tree.set_most(round(self.height() * TREE_SHARE))
-        self._filter.setVisible(bool(self.log.entries) and (used or roomy))
+        chosen = bool(self.tree.chosen_run)
+        for widget in (self.words, self.group):
+            widget.setVisible(used or roomy)
+        self._filter.setVisible(bool(self.log.entries) and (used or roomy or chosen))
         self._find.setVisible(bool(self.log.entries) and not roomy)
 
     def _open_filter(self) -> None:
         """The button that stands for the filter in a short pane."""
-        self._filter.show()
+        for widget in (self._filter, self.words, self.group):
+            widget.show()
         self.words.setFocus()
 
     def _show_details(self) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.desktop.chat.actions_row import ActionsRow
 from app.desktop.team.state import Member, Spent
-from app.desktop.team.words import doing, figures, spoken, state_look, state_words
+from app.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, label
 from app.i18n import _
@@ -74,7 +72,7 @@ class AgentRow(QWidget):
         self._lines.addLayout(upper)
         self._lines.addLayout(lower)
         row = QHBoxLayout(self)
-        row.setContentsMargins(2, 3, 2, 3)
+        row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(7)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(self._lines, 1)
@@ -100,16 +98,15 @@ class AgentRow(QWidget):
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
 
     # -- showing --------------------------------------------------------------------------------------------------------------
-    def show_member(self, member: Member, total: Spent, now: datetime) -> None:
-        """Draw the agent's present state; ``total`` is its tokens and cost with everything below it."""
+    def show_member(self, member: Member, shown: Spent) -> None:
+        """Draw the agent's present state; ``shown`` counts everything below it."""
         self._member = member
         icon, role, kind = state_look(member)
         side = theme().px(14)
         self._icon.setPixmap(theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
         self._name.setText(self.name)
-        self._name.setMaximumWidth(self._name.fontMetrics().horizontalAdvance(self.name) + 4)
-        self._doing.setText(doing(member) or member.title)
+        self._doing.setText(doing(member) or task(member))
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
         self._paused = member.status == "paused"
@@ -119,15 +116,14 @@ class AgentRow(QWidget):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
         self.buttons.retranslate()
-        self.tick(total, now)
+        self.tick(shown)
         self._place()
 
-    def tick(self, total: Spent, now: datetime) -> None:
+    def tick(self, shown: Spent) -> None:
         """A second went by."""
-        shown = Spent(total.tokens_input, total.tokens_output, total.cost, elapsed_ms=self._member.elapsed(now))
         text = figures(shown)
         self._figures.setText(f" · {text}" if text else "")
-        self.setAccessibleName(spoken(self._member, now))
+        self.setAccessibleName(spoken(self._member, shown))
 
     def set_chosen(self, chosen: bool) -> None:
         """The tree's current row: its buttons are reached with Tab."""
@@ -177,6 +173,9 @@ class AgentRow(QWidget):
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def _place(self) -> None:
+        whole = self._name.fontMetrics().horizontalAdvance(self.name) + 4
+        self._name.setMaximumWidth(whole)
+        self._name.setMinimumWidth(min(whole, self.width() // 2))
         hint = self.buttons.sizeHint()
         high = min(self.height(), super().sizeHint().height()) if self.field is None else hint.height() + theme().px(8)
         self.buttons.setGeometry(self.width() - hint.width(), max(0, (high - hint.height()) // 2), hint.width(), hint.height())

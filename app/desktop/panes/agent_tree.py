@@ -14,7 +14,9 @@ from app.i18n import ngettext
 
 LEAST_ROWS = 4
 """Agents that are shown without scrolling wherever the pane is high enough."""
-_PADDING = 10
+SURE_ROWS = 3
+"""Agents that are shown in a short pane too."""
+_PADDING = 4
 """What the style sheet's padding takes from an item's height."""
 _RunRole = Qt.ItemDataRole.UserRole
 
@@ -90,8 +92,7 @@ class AgentTree(QTreeWidget):
 
     def _show(self, member: Member) -> None:
         row, item = self._rows[member.run_id], self._items[member.run_id]
-        now = self._team.now()
-        row.show_member(member, self._team.state.total(member.run_id, now), now)
+        row.show_member(member, self._team.state.shown(member.run_id, self._team.now()))
         item.setData(0, Qt.ItemDataRole.AccessibleTextRole, row.accessibleName())
         height = row.sizeHint().height() + _PADDING
         if item.sizeHint(0).height() != height:
@@ -115,7 +116,7 @@ class AgentTree(QTreeWidget):
             for member in self.members:
                 row = self._rows.get(member.run_id)
                 if row is not None and not member.over:
-                    row.tick(self._team.state.total(member.run_id, now), now)
+                    row.tick(self._team.state.shown(member.run_id, now))
 
     def _add(self, member: Member) -> None:
         parent = self._items.get(member.parent_run_id or "")
@@ -188,12 +189,12 @@ class AgentTree(QTreeWidget):
             self._measure()
 
     def _measure(self) -> None:
-        """As high as its rows, within bounds, and at least one: a short pane scrolls the others."""
+        """As high as its rows, within bounds, and a few at least: a short pane scrolls the others."""
         heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]
         edges = 2 * self.frameWidth() + 2
         most = max(self._most, sum(heights[:LEAST_ROWS]) + edges)
         self._wanted = min(sum(heights) + edges, most)
-        self.setMinimumHeight(heights[0] + edges if heights else 0)
+        self.setMinimumHeight(sum(heights[:SURE_ROWS]) + edges if heights else 0)
         self.setMaximumHeight(self._wanted if heights else 0)
         self.updateGeometry()
 

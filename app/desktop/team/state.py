@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.domain.agent import Budget
@@ -173,6 +173,24 @@ class TeamState:
             whole.tokens_output = max(whole.tokens_output, told.tokens_output)
             whole.cost = max(whole.cost, told.cost)
         return whole
+
+    def lasted(self, run_id: str, now: datetime) -> float:
+        """Milliseconds of its work with those in which its sub-agents worked for it: for each call and stage the longest of them."""
+        member = self.members.get(run_id)
+        if member is None:
+            return 0.0
+        longest: dict[tuple[str, int], float] = {}
+        for child in self.children(run_id):
+            if not child.background:
+                key = (child.parent_call_id, child.stage)
+                longest[key] = max(longest.get(key, 0.0), self.lasted(child.run_id, now))
+        return member.elapsed(now) + sum(longest.values())
+
+    def shown(self, run_id: str, now: datetime) -> Spent:
+        """What a row says: tokens and cost with everything below, and how long it lasted."""
+        total = self.total(run_id, now)
+        total.elapsed_ms = self.lasted(run_id, now)
+        return total
 
     @property
     def counting(self) -> bool:

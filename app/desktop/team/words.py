@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from app.desktop.team.state import Member, Spent
 from app.desktop.theme.manager import Role
 from app.desktop.widgets.basic import PillKind
@@ -62,9 +60,9 @@ def doing(member: Member) -> str:
     return member.current_tool or member.question or next(iter(member.questions.values()), "")
 
 
-def figures(spent: Spent, *, time: bool = True) -> str:
+def figures(spent: Spent) -> str:
     """Elapsed time, tokens and cost, as far as there are any."""
-    parts = [duration(spent.elapsed_ms)] if time and spent.elapsed_ms else []
+    parts = [duration(spent.elapsed_ms)] if spent.elapsed_ms else []
     if spent.tokens:
         parts.append(ngettext("{number} token", "{number} tokens", spent.tokens, number=tokens(spent.tokens)))
     if spent.cost:
@@ -72,7 +70,11 @@ def figures(spent: Spent, *, time: bool = True) -> str:
     return " · ".join(parts)
 
 
-def spoken(member: Member, now: datetime) -> str:
+def task(member: Member) -> str:
+    """What it is to do, in a few words without Markdown's marks."""
+    return member.title.replace("`", "").replace("**", "")
+
+
+def spoken(member: Member, spent: Spent) -> str:
     """Everything a row shows, for a screen reader."""
-    name = member.name or _("Agent")
-    return ", ".join(filter(None, (name, state_words(member), doing(member), figures(member.spent(now)))))
+    return ", ".join(filter(None, (member.name or _("Agent"), state_words(member), doing(member), figures(spent))))
