@@ -27,6 +27,7 @@ from app.engine.journal import Journal, Part, RunHandle
 from app.engine.run.model_call import make_frame
 from app.engine.run.state import carried
 from app.storage.repositories import Repositories
+from app.tools.ids import stable_id
 
 _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 """What may be an identity in a text; shorter words never are."""
@@ -85,6 +86,8 @@ class Copier:
             handle = self.runs[event.run_id] = RunHandle(run_id=self._new(event.run_id), workflow_id=self._target_id)
         if isinstance(body, ModelReplied) and body.frame:
             await self._copy_frame(body.frame)
+        if isinstance(body, TaskChanged):
+            self._new_task(event.run_id, handle, body.task.id)
         copy = self._copied(body)
         if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
             previous = self.runs.get(body.previous_run_id or "")
@@ -111,6 +114,12 @@ class Copier:
 
     def _new(self, old: str) -> str:
         return self._ids.setdefault(old, new_id())
+
+    def _new_task(self, run_id: str, handle: RunHandle, task_id: str) -> None:
+        """A task's id is derived from the call that made it: when that call is cut off and run again in the copy, it must find its task."""
+        for call in handle.state.calls if handle.state is not None else ():
+            if task_id == stable_id(f"{run_id}:{call.call.id}", "task"):
+                self._ids.setdefault(task_id, stable_id(f"{handle.run_id}:{call.call.id}", "task"))
 
     def _copied(self, body: EventBody) -> EventBody:
         for old in _made_by(body):

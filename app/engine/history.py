@@ -45,48 +45,54 @@ class _CommitOrder:
     """Brings events of several runs into the order of their commits.
 
     The database sorts by ``stream_from`` and then by the number in the run, which says nothing between runs: of the events that share a
-    ``stream_from``, those of one commit are put together, in the order they were written in.
+    ``stream_from``, those of one commit are put together, in the order they were written in. Only the last commit of such a block can go on
+    in the next one.
     """
 
     def __init__(self) -> None:
         self._block: list[RunEvent] = []
+        self._before: list[RunEvent] = []
         self._open = ""
 
     def take(self, event: RunEvent) -> list[RunEvent]:
         """One more event in the database's order; gives those whose place is certain now."""
-        out = self.rest() if self._block and self._block[0].stream_from != event.stream_from else []
+        out: list[RunEvent] = []
+        if self._block and self._block[0].stream_from != event.stream_from:
+            out = self._ordered({each.commit for each in self._block})
         self._block.append(event)
         return out
 
     def rest(self) -> list[RunEvent]:
         """What is left, in order."""
-        block, self._block = self._block, []
-        if len(block) > 1:
-            block = self._ordered(block)
-        if block:
-            self._open = block[-1].commit
-        return block
+        return self._ordered({each.commit for each in self._block}) + self._ordered(set())
 
-    def _ordered(self, block: list[RunEvent]) -> list[RunEvent]:
+    def _ordered(self, following: set[str]) -> list[RunEvent]:
+        """The block before the present one, which takes its place; ``following`` are the present one's commits."""
+        block, self._before, self._block = self._before, self._block, []
         waiting: dict[str, list[RunEvent]] = {}
-        for event in sorted(block, key=lambda event: (event.commit != self._open, event.seq)):
+        for event in sorted(block, key=lambda event: (event.commit != self._open, event.commit in following, event.seq)):
             waiting.setdefault(event.commit, []).append(event)
         out: list[RunEvent] = []
         while waiting:
-            # A commit comes next when no other one holds an earlier event of any of its runs.
-            first: dict[str, int] = {}
-            for event in (event for events in waiting.values() for event in events):
-                first[event.run_id] = min(event.seq, first.get(event.run_id, event.seq))
-            following = next(
-                (
-                    commit
-                    for commit, events in waiting.items()
-                    if all(first[event.run_id] == min(e.seq for e in events if e.run_id == event.run_id) for event in events)
-                ),
-                next(iter(waiting)),
-            )
-            out += sorted(waiting.pop(following), key=lambda event: event.id)
+            commit = _next_commit(waiting)
+            out += sorted(waiting.pop(commit), key=lambda event: event.id)
+            self._open = commit
         return out
+
+
+def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
+    """The first commit of which no other one holds an earlier event of the same run."""
+    first: dict[str, int] = {}
+    for event in (event for events in waiting.values() for event in events):
+        first[event.run_id] = min(event.seq, first.get(event.run_id, event.seq))
+
+    def is_next(events: list[RunEvent]) -> bool:
+        own: dict[str, int] = {}
+        for event in events:
+            own[event.run_id] = min(event.seq, own.get(event.run_id, event.seq))
+        return all(first[run_id] == seq for run_id, seq in own.items())
+
+    return next((commit for commit, events in waiting.items() if is_next(events)), next(iter(waiting)))
 
 
 class Conversations:
