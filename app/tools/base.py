@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, TypeAdapter
 
+from app.domain.agent import AgentConfig, Budget
+from app.domain.approval import ApprovalKind, kind_of_section
 from app.domain.base import utc_now
 from app.domain.chat import ToolSpec
 from app.domain.question import QuestionSpec
-from app.domain.agent import AgentConfig, Budget
-from app.domain.approval import ApprovalKind, kind_of_section
 from app.domain.task import Task
 from app.domain.team import ChildPlan, ChildState, TeamCall
 
@@ -176,7 +176,8 @@ class Team(Protocol):
 
         Raises:
             ToolError: with the code ``depth``, ``too_many_children``, ``unknown_agent``, ``self``, ``not_permanent``, ``unknown_tool``,
-                ``unknown_section``, ``unknown_mcp_server``, ``unknown_model``, ``budget`` or ``circuit_open``; the text lists what is valid.
+                ``unknown_section``, ``unknown_mcp_server``, ``unknown_model``, ``budget`` or ``circuit_open``; the text says what is
+                valid.
         """
         ...
 
