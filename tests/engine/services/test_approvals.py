@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.domain.agent import AgentConfig, ApprovalMode
 from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, OnTimeout
+from app.domain.chat import ToolCall
 from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.domain.settings import Settings
-from app.domain.workflow import Workflow
+from app.domain.workflow import RunStatus, Workflow
+from app.engine import Atelier
 from app.engine.bus import EventBus
 from app.engine.services.approvals import ApprovalService
 from app.engine.services.settings import SettingsService
+from app.llm.scripted import ScriptedModel, Step
 from app.storage.commit import Commit
 from app.storage.datadir import DataDir
 from app.storage.repositories import Repositories
 from app.storage.store import Store
+from app.tools.base import Effect, Risk
+from app.tools.custom import tool
 from app.tools.registry import create_default_tool_registry
+from tests.engine.conftest import Opener
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
@@ -220,3 +229,148 @@ async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: Approv
         await engine.approvals.approve(asked.id, scope=scope, rule=rule)
     assert engine.runs.decided == []
     assert await engine.approvals.rules() == ()
+
+
+# -- with the engine that asks ---------------------------------------------------------------------------------------------------------
+
+ran: list[str] = []
+
+
+@tool(section="core_ops", effect=Effect.WRITE, risk=Risk.MEDIUM)
+async def send_letter(to: str, lines: int = 1) -> str:
+    """Send a letter."""
+    ran.append(f"{to}:{lines}")
+    return f"sent to {to}"
+
+
+AGENT = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("send_letter",), approval=ApprovalMode.MANUAL)
+
+
+def letter(to: str = "Ann", id: str = "c1") -> list[ToolCall]:
+    return [ToolCall(id=id, name="send_letter", arguments={"to": to})]
+
+
+@pytest.fixture
+def office(open_atelier: Opener) -> Opener:
+    """An open engine with the tool above."""
+    ran.clear()
+
+    @asynccontextmanager
+    async def opened(steps: Sequence[Step] | ScriptedModel = (), **options: Any) -> AsyncIterator[Atelier]:
+        async with open_atelier(steps, **options) as atelier:
+            atelier.registry.register(send_letter)
+            yield atelier
+
+    return opened
+
+
+async def requested(atelier: Atelier) -> ApprovalRequest:
+    workflow = await atelier.workflows.create("x")
+    run_id = await atelier.runs.send(workflow.id, "write to Ann", agent=AGENT)
+    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+    [asked] = await atelier.approvals.pending(workflow.id)
+    assert ran == []
+    return asked
+
+
+async def test_the_call_runs_with_what_the_person_made_of_it(office: Opener) -> None:
+    model = ScriptedModel([letter(), "Done."])
+    async with office(model) as atelier:
+        asked = await requested(atelier)
+        assert (asked.tool, asked.risk, asked.reason, asked.arguments) == ("send_letter", "medium", "manual", {"to": "Ann"})
+        assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 1
+        with pytest.raises(UsageError, match="lines must be a whole number"):
+            await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": "many"})
+        decided = await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": 2})
+        assert (decided.status, decided.edited, decided.arguments) == (ApprovalStatus.APPROVED, {"to": "Bob", "lines": 2}, {"to": "Ann"})
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        assert ran == ["Bob:2"]
+        assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 0
+
+
+async def test_two_decisions_at_once_count_as_one(office: Opener) -> None:
+    async with office([letter(), "Done."]) as atelier:
+        asked = await requested(atelier)
+        results = await asyncio.gather(
+            atelier.approvals.approve(asked.id),
+            atelier.approvals.reject(asked.id),
+            atelier.approvals.approve(asked.id),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(each, ApprovalRequest) for each in results) == 1
+        assert sum(isinstance(each, ConflictError) for each in results) == 2
+        await atelier.runs.wait(asked.run_id)
+        assert len(ran) <= 1
+
+
+async def test_the_reason_of_a_rejection_reaches_the_model(office: Opener) -> None:
+    model = ScriptedModel([letter(), "Understood."])
+    async with office(model) as atelier:
+        asked = await requested(atelier)
+        await atelier.approvals.reject(asked.id, "Ann is on holiday")
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        assert "Ann is on holiday" in model.requests[-1].messages[-1].content
+        assert ran == []
+
+
+async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> None:
+    async with office([letter()]) as atelier:
+        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30))
+        asked = await requested(atelier)
+        assert await atelier.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
+    model = ScriptedModel(["Then not."])
+    async with office(model) as atelier:
+        await atelier.runs.resume_all()
+        assert await atelier.approvals.seen(asked.id, 9_000) == pytest.approx(1.0)
+        assert await atelier.approvals.seen(asked.id, 1_000) == 0.0
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        decided = await atelier.approvals.get(asked.id)
+        assert (decided.status, decided.decided_by) == (ApprovalStatus.REJECTED, "timeout")
+        assert decided.note == "Nobody decided within 30 seconds, so the call was refused."
+        assert "nobody decided in time" in model.requests[-1].messages[-1].content
+
+
+@pytest.mark.parametrize("on_timeout", [OnTimeout.APPROVE, OnTimeout.ASK_AGAIN])
+async def test_what_the_owner_wants_when_nobody_decides(office: Opener, on_timeout: OnTimeout) -> None:
+    async with office([letter(), "Done."]) as atelier:
+        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=on_timeout))
+        asked = await requested(atelier)
+        assert await atelier.approvals.seen(asked.id, 30_000) == 0.0
+        if on_timeout is OnTimeout.ASK_AGAIN:
+            again = await atelier.approvals.get(asked.id)
+            assert (again.status, again.round, again.seen_ms) == (ApprovalStatus.PENDING, 2, 0)
+            assert await atelier.approvals.seen(asked.id, 1_000) == pytest.approx(29.0)
+            await atelier.approvals.approve(asked.id)
+        await atelier.runs.wait(asked.run_id)
+        assert ran == ["Ann:1"]
+
+
+async def test_how_far_a_yes_reaches(office: Opener) -> None:
+    async with office(
+        [letter(), letter("Bob", "c2"), "Done.", letter("Cy"), letter("Di", "c2"), "Done.", letter("Ed"), "Done."]
+    ) as atelier:
+        asked = await requested(atelier)
+        await atelier.approvals.approve(asked.id, scope=ApprovalScope.RUN)
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        assert ran == ["Ann:1", "Bob:1"]
+        ran.clear()
+        asked = await requested(atelier)
+        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        assert await atelier.approvals.rules() == (AllowRule(what="tool", target="send_letter"),)
+        workflow = await atelier.workflows.create("y")
+        run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert ran == ["Cy:1", "Di:1", "Ed:1"]
+
+
+async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
+    async with office([letter()]) as atelier:
+        asked = await requested(atelier)
+        await atelier.runs.cancel(asked.run_id)
+        assert (await atelier.approvals.get(asked.id)).status is ApprovalStatus.CANCELLED
+        assert await atelier.approvals.pending() == []
+        with pytest.raises(ConflictError, match="cancelled"):
+            await atelier.approvals.approve(asked.id)
+        assert await atelier.approvals.seen(asked.id, 1_000) is None
+        assert ran == []
