@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,8 @@ from app.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
+EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
+"""Of the events of a team, which are forked at besides those that concern two runs; 1 forks at each (half a minute)."""
 Answers = Callable[[AgentConfig], ScriptedModel]
 
 
@@ -66,12 +70,20 @@ async def rest(atelier: Atelier, workflow_id: str) -> None:
             await atelier.runs.wait(row.id)
 
 
+async def places(atelier: Atelier, workflow_id: str) -> list[int]:
+    """Stream numbers to fork at."""
+    pairs = ("child_started", "child_finished", "parent_asked", "child_asked", "parent_answered", "child_answered")
+    at = {event.stream_from async for event in workflow_events(atelier.repos, workflow_id) if event.body.type in pairs}
+    last = (await atelier.workflows.get(workflow_id)).stream_seq
+    return sorted({*at, *range(1, last + 1, EVERY), last} & set(range(1, last + 1)))
+
+
 async def everything(atelier: Atelier, workflow_id: str) -> str:
     """All that is stored of a workflow, as one text."""
     repos = atelier.repos
     events = [event async for event in workflow_events(repos, workflow_id)]
     runs = await repos.runs.list(workflow_id)
-    rows = [
+    rows: list[Any] = [
         *events,
         *runs,
         *await repos.messages.page(workflow_id, limit=1000),
@@ -87,7 +99,7 @@ async def everything(atelier: Atelier, workflow_id: str) -> str:
 async def identities(atelier: Atelier, workflow_id: str) -> set[str]:
     """Every id a fork must not share with its original."""
     repos = atelier.repos
-    rows = [
+    rows: list[Any] = [
         *await repos.runs.list(workflow_id),
         *await repos.messages.page(workflow_id, limit=1000),
         *await repos.tasks.list(workflow_id),
@@ -121,8 +133,7 @@ async def test_a_team_can_be_forked_at_every_event_and_goes_on_from_there(open_a
         await atelier.runs.wait(run_id)
         before = await everything(atelier, workflow_id)
         old = await identities(atelier, workflow_id)
-        last = (await atelier.workflows.get(workflow_id)).stream_seq
-        for at in range(1, last + 1):
+        for at in await places(atelier, workflow_id):
             fork = await atelier.runs.fork(workflow_id, at=at)
             copied = await everything(atelier, fork.id)
             assert not [each for each in old if each in copied], f"fork at {at} names what belongs to the original"
@@ -215,8 +226,7 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
         workflow_id, run_id = await begin(atelier)
         await rest(atelier, workflow_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        seqs = {event.seq for event in [e async for e in atelier.runs.replay(workflow_id)]}
-        for at in sorted(seqs):
+        for at in await places(atelier, workflow_id):
             fork = await atelier.runs.fork(workflow_id, at=at)
             assert fork.head_run_id is not None
             if (await atelier.repos.runs.get(fork.head_run_id)).status is RunStatus.PAUSED:
