@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
-from app.domain.chat import ToolCall
+from app.domain.approval import ApprovalFlags
+from app.domain.chat import ChatRequest, Role, ToolCall
 from app.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import ask, calculate, call
@@ -16,7 +15,8 @@ TEAM = ("--approval", "auto", "--tools", "SpawnAgentTool,CalculatorTool,UserQues
 
 
 def spawn(name: str = "Counter", id: str = "s1", **more: Any) -> list[ToolCall]:
-    return [ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": "Count the beans.", **more})]
+    arguments = {"operation": "spawn", "name": name, "prompt": "Count the beans.", **more}
+    return [ToolCall(id=id, name="SpawnAgentTool", arguments=arguments)]
 
 
 def test_json_carries_the_whole_team(cli: Cli) -> None:
@@ -59,9 +59,8 @@ def test_totals_count_the_team(cli: Cli) -> None:
     assert "24 out" in shown.err
 
 
-@pytest.mark.parametrize("steps", [[calculate("1"), "42"]])
-def test_a_sub_agent_at_its_limit_gives_status_4(cli: Cli, steps: list[Step]) -> None:
-    result = cli("run", "go", "--json", *TEAM, steps=[spawn(budget={"max_tool_calls": 0}), *steps])
+def test_a_sub_agent_at_its_limit_gives_status_4(cli: Cli) -> None:
+    result = cli("run", "go", "--json", *TEAM, steps=[spawn(budget={"max_tool_calls": 0}), calculate("1")])
     assert result.status == 4, result.err
     assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("limited", False)
     [limit] = result.of("limit_reached")
@@ -100,6 +99,34 @@ def test_a_sub_agents_call_is_allowed_in_the_terminal(cli: Cli, approvals: Confi
     [asked] = cli("approvals", "list", "--json").json
     assert [each["agent_name"] for each in asked["lineage"]] == ["Assistant"]
     assert "Assistant → Counter" in cli("approvals", "list").out
+
+
+def gardener(request: ChatRequest) -> Step:
+    """Every agent of a team of three at once, told apart by what each was asked."""
+    asked = next(message.content for message in request.messages if message.role is Role.USER)
+    done = any(message.role is Role.TOOL for message in request.messages)
+    if asked == "go":
+        return (
+            "Counted."
+            if done
+            else [*spawn("Beans", "s1", tools=["CalculatorTool"]), *spawn("Peas", "s2", tools=[], prompt="Count the peas.")]
+        )
+    if "beans" in asked and not done:
+        return calculate("6*7")
+    return "42 beans" if done else "7 peas"
+
+
+def test_one_waits_for_a_yes_and_the_others_go_on_first(cli: Cli, approvals: Configure) -> None:
+    approvals(flags=ApprovalFlags(tools=True, sub_agents=False))
+    team = ("--approval", "selective", *TEAM[2:])
+    result = cli("run", "go", "--json", *team, steps=[gardener] * 8)
+    assert result.status == 5, result.err
+    assert [each["sub_agent_name"] for each in result.of("sub_agent_complete")] == ["Peas"]
+    [asked] = cli("approvals", "list", "--json").json
+    assert asked["agent_name"] == "Beans"
+    assert cli("approvals", "approve", asked["id"], steps=[gardener] * 8).status == 0
+    resumed = cli("resume", result.events[0]["workflow_id"], steps=[gardener] * 8)
+    assert (resumed.status, resumed.out) == (0, "Counted.\n"), resumed.err
 
 
 def test_a_question_to_the_parent_is_shown_with_its_answer(cli: Cli) -> None:
