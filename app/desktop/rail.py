@@ -29,7 +29,7 @@ TITLES = {
 }
 DRAWER = ("timeline", "context")
 """Panes that need width: they lie below the conversation, and stay away until they are asked for."""
-DRAWER_HEIGHT = 300
+DRAWER_HEIGHT = 320
 WIDTH = 300
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
@@ -105,6 +105,7 @@ class Rail(Translated, QWidget):
         self._compact = False
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
+        window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         for name in TITLES:

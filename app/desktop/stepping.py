@@ -185,7 +185,7 @@ class StepBar(Translated, QFrame):
 
     def retranslate(self) -> None:
         for button, text, key in ((self.next, _("Next step"), NEXT_KEY), (self.on, _("Run on"), RUN_ON_KEY)):
-            button.setText(text)
+            button.setText(" " + text)
             button.setAccessibleName(text)
             button.setToolTip(f"{text} ({native_keys(key)})")
             button.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -229,7 +229,7 @@ class StepToggle(Translated, QToolButton):
         self.setIconSize(QSize(theme().px(13), theme().px(13)))
 
     def retranslate(self) -> None:
-        self.setText(_("Step mode"))
+        self.setText(" " + _("Step mode"))
         self.setAccessibleName(_("Step mode is on; switch it off"))
         self.setToolTip(_("Step mode is on: a run waits before each step. Click to switch it off."))
 

@@ -27,6 +27,7 @@ from app.desktop.panes.turns import TurnPicker, read_turns
 from app.desktop.panes.two_line import dress_list, two_line_item
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Card, ElidedLabel, IconButton
+from app.desktop.widgets.format import percent
 from app.domain.stream import ChunkType, StreamEvent
 from app.i18n import _
 
@@ -98,6 +99,7 @@ class ContextPane(Pane):
         box.setSpacing(6)
         self.facts = ElidedLabel("", self)
         mark(self.facts, "small")
+        self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
@@ -111,16 +113,15 @@ class ContextPane(Pane):
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
-        row.addStretch(1)
+        row.addWidget(self.facts, 1)
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
         self.items = QListWidget(self)
         self.items.setObjectName("context-items")
         mark(self.items, "plain")
         dress_list(self.items)
-        box.addWidget(self.facts)
-        box.addWidget(self.parts)
         box.addLayout(row)
+        box.addWidget(self.parts)
         box.addWidget(self.items, 1)
         return holder
 
@@ -271,8 +272,10 @@ class ContextPane(Pane):
         if request is None:
             self.items.clear()
             return
-        self.parts.show_parts(request.parts, request.window)
-        facts = [words.request_facts(request.summary)]
+        self.parts.show_parts(request.parts)
+        facts = [words.tokens_words(request.tokens)]
+        if request.window:
+            facts.append(_("{share} of the window", share=percent(request.tokens / request.window)))
         if not request.exact:
             facts.append(_("system message and tools as they would be today"))
         self.facts.setText(" · ".join(facts))
@@ -408,7 +411,7 @@ class ContextPane(Pane):
             self.body.setOrientation(wanted)
         if wide != getattr(self, "_wide", None):
             self._wide = wide
-            self.body.setSizes([230, 330, 400] if wide else [110, 260, 260])
+            self.body.setSizes([220, 420, 380] if wide else [110, 260, 260])
 
     def retranslate(self) -> None:
         self.heading.setText(_("CONTEXT"))

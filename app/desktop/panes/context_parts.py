@@ -1,4 +1,4 @@
-"""How large each part of a model request is: one bar in proportion to the model's window, and its key."""
+"""How large each part of a model request is: one bar, and its key."""
 
 from __future__ import annotations
 
@@ -46,22 +46,20 @@ def part_colour(kind: str) -> QColor:
 
 
 class PartsBar(Translated, QWidget):
-    """``context-parts``: the parts in their order, what is free of the window at the end, and below it names and sizes."""
+    """``context-parts``: the parts in their order, and below them names and sizes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
-        self._window = 0
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         theme().changed.connect(self.updateGeometry)
 
-    def show_parts(self, parts: Sequence[PartSize], window: int) -> None:
-        """Draw these parts; ``window`` tokens can be sent at most, 0 when that is not known."""
+    def show_parts(self, parts: Sequence[PartSize]) -> None:
+        """Draw these parts; those without a token are left out."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
-        self._window = window
         self.retranslate()
         self.updateGeometry()
         self.update()
@@ -100,14 +98,14 @@ class PartsBar(Translated, QWidget):
         outline.addRoundedRect(bar, bar.height() / 2, bar.height() / 2)
         painter.setClipPath(outline)
         painter.fillRect(bar, look.colour("border"))
-        used = sum(part.tokens for part in self.parts)
-        whole = max(used, self._window, 1)
+        whole = max(1, sum(part.tokens for part in self.parts))
         x = 0.0
         for part in self.parts:
             wide = max(2.0, part.tokens / whole * bar.width())
             painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(part.kind))
             x += wide
-            painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
+            if wide > 4 and part is not self.parts[-1]:
+                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
         painter.setClipping(False)
         painter.setFont(look.font(12))
         side = look.px(8)

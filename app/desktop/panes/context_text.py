@@ -37,6 +37,11 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT else line[: EXCERPT - 1] + "…"
 
 
+def tokens_words(count: int) -> str:
+    """A count of tokens, short."""
+    return _("1 token") if count == 1 else _("{count} tokens", count=short_number(count))
+
+
 def item_icon(item: SentItem) -> tuple[str, Role]:
     if item.pinned:
         return "pin", "accent"
@@ -53,7 +58,7 @@ def item_name(item: SentItem) -> str:
 
 
 def item_facts(item: SentItem) -> str:
-    facts = [_("{count} tokens", count=short_number(item.tokens))]
+    facts = [tokens_words(item.tokens)]
     if item.pinned:
         facts.append(_("pinned"))
     if item.cut:
@@ -107,7 +112,7 @@ def left_text(left: LeftOut) -> str:
     for entry in left.entries:
         words = _KINDS.get(entry.kind)
         name = entry.tool or (_(words[0]) if words is not None else entry.kind)
-        parts.append(f"── {name} · {_('{count} tokens', count=short_number(entry.tokens_before))} ──\n{entry.before}")
+        parts.append(f"── {name} · {tokens_words(entry.tokens_before)} ──\n{entry.before}")
         if entry.after:
             parts.append(f"── {_('Sent of it')} ──\n{entry.after}")
     return "\n\n".join(parts)
@@ -124,7 +129,7 @@ def request_facts(summary: RequestSummary) -> str:
     if summary.window:
         size = _("{used} of {window} tokens", used=count, window=short_number(summary.window))
     else:
-        size = _("{count} tokens", count=count)
+        size = tokens_words(summary.tokens_input)
     return " · ".join(filter(None, (clock_time(summary.time), "≈ " + size if summary.estimated else size, summary.model)))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 
 from app.desktop.panes.wording import duration
-from app.desktop.replay.words import span_title
+from app.desktop.replay.words import bar_title
 from app.desktop.theme import theme
 from app.desktop.theme.manager import Role
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 TICK_PX = 84
 INDENT = 12
-LABEL_FROM = 34
-"""Bars narrower than this, in pixels at 100 %, have no text."""
+LABEL_FROM = 30
+"""Bars with less room than this for text, in pixels at 100 %, have none."""
+RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {
     "processing": ("loader-circle", "accent"),
     "paused": ("pause", "warn"),
@@ -54,9 +55,12 @@ def paint_timeline(view: TimelineView) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     look = theme()
     area = view.viewport().rect()
-    painter.fillRect(area, look.colour("surface"))
+    card = QPainterPath()
+    card.addRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+    painter.fillRect(area, look.colour("bg"))
+    painter.fillPath(card, look.colour("surface"))
     if view.timeline is not None and view.axis is not None:
-        content = area.adjusted(view.gutter, 0, 0, 0)
+        content = area.adjusted(view.gutter, 0, -1, -1)
         painter.setClipRect(content)
         _paint_grid(painter, view, content)
         painter.setClipRect(content.adjusted(0, view.ruler, 0, 0))
@@ -67,10 +71,9 @@ def paint_timeline(view: TimelineView) -> None:
         _paint_names(painter, view)
         painter.fillRect(QRectF(0, view.ruler - 1, area.width(), 1), look.colour("border"))
         painter.fillRect(QRectF(view.gutter - 1, 0, 1, area.height()), look.colour("border"))
-    if view.hasFocus():
-        painter.setPen(QPen(look.colour("accent"), 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5))
+    painter.setPen(QPen(look.colour("accent" if view.hasFocus() else "border"), 1))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawPath(card)
     painter.end()
 
 
@@ -135,7 +138,7 @@ def _paint_bar(painter: QPainter, view: TimelineView, bar: Bar, chosen: bool) ->
         painter.setPen(QPen(QColor(edge), 1.6 if hovered else 1, style))
         painter.setBrush(QColor(ground))
         painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-        _paint_label(painter, view, rect, span_title(bar.span), text)
+        _paint_label(painter, view, rect, bar_title(bar.span), text)
     if chosen:
         painter.setPen(QPen(look.colour("text"), 2))
         painter.setBrush(Qt.BrushStyle.NoBrush)

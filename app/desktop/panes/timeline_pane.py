@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QWidget
 
 from app.desktop.panes.base import Pane
 from app.desktop.panes.empty import PaneEmpty
+from app.desktop.panes.timeline_key import TimelineKey
 from app.desktop.panes.timeline_list import TimelineList
 from app.desktop.panes.timeline_view import ZOOM, TimelineView
 from app.desktop.panes.turns import TurnPicker, read_turns
-from app.desktop.theme import theme
+from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel
 from app.domain.base import utc_now
 from app.domain.stream import ChunkType, StreamEvent
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 REFRESH_MS = 250
 """Least time between two readings of a run that works: four a second."""
+KEY_FROM = 560
+"""Width of the pane, in pixels at 100 %, from which the colours are explained below it."""
 _SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
 
 
@@ -72,12 +75,17 @@ class TimelinePane(Pane):
         self.view, self.list = TimelineView(self), TimelineList(self)
         self.empty = PaneEmpty("chart-gantt", self)
         self.status = ElidedLabel("", self)
-        self.status.setProperty("variant", "small")
+        mark(self.status, "small")
+        self.key = TimelineKey(self)
+        below = QHBoxLayout()
+        below.setSpacing(12)
+        below.addWidget(self.status, 1)
+        below.addWidget(self.key)
         self.stack = QStackedWidget(self)
         for widget in (self.empty, self.view, self.list):
             self.stack.addWidget(widget)
         self.column.addWidget(self.stack, 1)
-        self.column.addWidget(self.status)
+        self.column.addLayout(below)
         self.column.setSpacing(4)
         self._refresh = QTimer(self)
         self._refresh.setSingleShot(True)
@@ -125,12 +133,16 @@ class TimelinePane(Pane):
         if not self._refresh.isActive():
             self._refresh.start()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._say()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._read_if_seen()
 
     def _read_if_seen(self) -> None:
-        if not self._stale or not self.isVisible():
+        if not self._stale or not self.isVisible() or not self.workflow_id:
             return
         if self._loading:
             self._again = True
@@ -149,7 +161,7 @@ class TimelinePane(Pane):
             return turns, await atelier.teams.timeline(root) if root else None
 
         try:
-            turns, timeline = await self.bridge.call(read) if workflow_id else ([], None)
+            turns, timeline = await self.bridge.call(read)
         finally:
             self._loading = False
         if workflow_id == self.workflow_id:
@@ -157,7 +169,9 @@ class TimelinePane(Pane):
                 self.turn.set_turns(turns)
             self.timeline = timeline
             self._show()
-        if self._again or workflow_id != self.workflow_id:
+        if workflow_id != self.workflow_id:
+            self.reload()
+        elif self._again:
             self._again = False
             self._stale = True
             self._refresh.start()
@@ -181,6 +195,7 @@ class TimelinePane(Pane):
         bar = self.view.chosen
         runs = self.timeline.runs if self.timeline is not None else ()
         self.status.setVisible(self.stack.currentWidget() is not self.empty)
+        self.key.setVisible(self.stack.currentWidget() is self.view and self.width() >= theme().px(KEY_FROM))
         if bar is not None:
             self.status.setText(self.view.describe(bar, " · "))
         else:
@@ -188,11 +203,13 @@ class TimelinePane(Pane):
 
     def _switch(self) -> None:
         """Bars or list; the selected span stays selected and the keyboard goes along."""
-        self._show()
-        target = self.list if self._as_list.isChecked() else self.view
         chosen = self.view.chosen
-        self.list.choose(chosen.span if chosen is not None else None)
-        target.setFocus()
+        self._show()
+        (self.list if self._as_list.isChecked() else self.view).setFocus()  # a list that gets it takes its first row
+        span = chosen.span if chosen is not None else None
+        self.list.choose(span)
+        self.view.choose(span)
+        self._say()
 
     def _on_chosen(self, span: Span) -> None:
         if self.sender() is self.list:

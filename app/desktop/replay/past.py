@@ -56,8 +56,7 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
     wanted = []
     for item in stored:
         entry = entry_from(item)
-        entry.run_id = ""  # a message of the past is neither edited nor answered again
-        entry.actionable = False
+        entry.actionable = False  # nothing of the past is decided again
         wanted.append(entry)
     shown = list(view.entries)
     same = 0

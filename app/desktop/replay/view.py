@@ -157,7 +157,8 @@ class ReplayView(Translated, QWidget):
         self.side.agent_chosen.connect(self.show_agent)
         self.host.agent_requested.connect(self.show_agent)
         self.host.quote_requested.connect(self.quoted)
-        self.host.question_requested.connect(lambda *_: self.failed.emit(_("This is a replay: nothing can be answered in it.")))
+        for refused in (self.host.question_requested, self.host.resume_requested, self.host.stop_requested, self.host.pause_requested):
+            refused.connect(self._refuse)
         keys = {
             "Left": lambda: self.player.step(-1),
             "Right": lambda: self.player.step(1),
@@ -202,6 +203,9 @@ class ReplayView(Translated, QWidget):
         """Stop playing and go back to the conversation."""
         self.player.pause()
         self.closed.emit()
+
+    def _refuse(self, *_ids: object) -> None:
+        self.failed.emit(_("Nothing can be changed in a replay. Fork from here to go on another way."))
 
     def _quiet_scrubber(self) -> None:
         self.scrubber.blockSignals(True)
@@ -307,7 +311,8 @@ class ReplayView(Translated, QWidget):
     def retranslate(self) -> None:
         self._title.setText(_("Replay"))
         self._pill.setText(_("read only"))
-        self.fork.setText(_("Fork from here"))
+        self.fork.setText(" " + _("Fork from here"))
+        self.fork.setAccessibleName(_("Fork from here"))
         self.fork.setToolTip(_("A new workflow with everything up to this event; it can go on another way"))
         self.close_button.describe(_("Close the replay"), "Esc")
         self._first.describe(_("Event before"), "Left")

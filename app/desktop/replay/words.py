@@ -92,6 +92,11 @@ def span_title(span: Span) -> str:
     return _(words.get(span.label, _PAUSES["user"] if span.kind == "paused" else _WAITS["user"]))
 
 
+def bar_title(span: Span) -> str:
+    """A stretch in a word, for a narrow bar."""
+    return _("Model") if span.kind == "model" else span_title(span)
+
+
 def mark_title(mark: Mark, agent: str = "") -> str:
     """An event in a few words; ``agent`` is the name of the run it belongs to."""
     if mark.kind == "run_paused":

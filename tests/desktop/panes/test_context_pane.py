@@ -1,0 +1,140 @@
+"""The context inspector over a fake engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
+
+from app.desktop.panes.context_pane import ContextPane
+from app.desktop.panes.context_parts import PartsBar
+from app.domain.stream import ChunkType, StreamEvent
+from tests.support import past
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return past.engine()
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> ContextPane:
+    made: ContextPane = shown(ContextPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w1")
+    await settle()
+    return made
+
+
+def texts(widget: QListWidget) -> list[str]:
+    return [widget.item(row).text() for row in range(widget.count())]
+
+
+def named(pane: ContextPane, kind: type[Any], name: str) -> Any:
+    found = pane.findChild(kind, name)
+    assert found is not None, name
+    return found
+
+
+async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> None:
+    assert texts(named(pane, QListWidget, "context-request-list")) == ["Request 1 → read_file", "Request 2"]
+    assert named(pane, QListWidget, "context-request-list").currentRow() == 1
+    assert texts(named(pane, QListWidget, "context-items")) == [
+        "System · You are Ada.",
+        "You · Read it",
+        "Result of read_file · the file",
+    ]
+    parts = named(pane, PartsBar, "context-parts")
+    assert [part.kind for part in parts.parts] == ["system", "results", "message"]
+    assert "50 tokens, 50 %" in parts.accessibleDescription()
+    assert "40 % of the window" in pane.facts.text()
+    assert not parts.grab().isNull()
+
+
+async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:
+    named(pane, QListWidget, "context-request-list").setCurrentRow(0)
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("root", 3), {})
+    agents = named(pane, QComboBox, "context-agent")
+    assert [agents.itemText(row).strip() for row in range(agents.count())] == ["Ada", "Helper"]
+    agents.setCurrentIndex(1)
+    agents.activated.emit(1)
+    await settle()
+    assert atelier.calls("inspector.requests")[-1] == (("child",), {})
+    assert agents.currentText().strip() == "Helper"
+
+
+async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: FakeAtelier) -> None:
+    pane.show_run("child", 3)
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    assert named(pane, QListWidget, "context-request-list").currentRow() == 0
+
+
+async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
+    items, pin = named(pane, QListWidget, "context-items"), named(pane, QWidget, "context-pin")
+    items.setCurrentRow(0)
+    assert pin.isHidden()
+    items.setCurrentRow(2)
+    pin.click()
+    await settle()
+    items.setCurrentRow(1)
+    pin.click()
+    await settle()
+    assert atelier.calls("runs.pin") == [(("w1", "root:6", True), {}), (("w1", "root:2", False), {})]
+    assert items.currentRow() == 1
+
+
+async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
+    named(pane, QPushButton, "context-tab-left-out").click()
+    assert texts(named(pane, QListWidget, "context-items")) == ["Tool results shortened"]
+    details = named(pane, QPlainTextEdit, "context-details").toPlainText()
+    assert "the whole file" in details
+    assert "about 900 tokens" in details
+    named(pane, QPushButton, "context-undo").click()
+    await settle()
+    assert atelier.calls("runs.undo_compaction") == [(("w1", "root:7"), {})]
+
+
+async def test_tools_are_shown_as_sent(pane: ContextPane) -> None:
+    named(pane, QPushButton, "context-tab-tools").click()
+    assert texts(named(pane, QListWidget, "context-items")) == ["read_file"]
+    assert '"type": "object"' in named(pane, QPlainTextEdit, "context-details").toPlainText()
+
+
+async def test_copy_as_json(pane: ContextPane) -> None:
+    named(pane, QWidget, "context-copy").click()
+    copied = json.loads(QGuiApplication.clipboard().text())
+    assert [each["role"] for each in copied["messages"]] == ["system", "user", "tool"]
+    assert copied["tools"][0]["name"] == "read_file"
+    assert copied["model"] == "gpt"
+
+
+async def test_it_lies_down_where_there_is_width(pane: ContextPane) -> None:
+    assert pane.body.orientation() is Qt.Orientation.Vertical
+    pane.window().resize(1000, 400)
+    await settle()
+    assert pane.body.orientation() is Qt.Orientation.Horizontal
+
+
+async def test_no_request_says_so_and_hidden_reads_nothing(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+) -> None:
+    atelier.set("inspector", "requests", [])
+    pane = ContextPane(bridge)  # type: ignore[arg-type]
+    pane.set_workflow("w1")
+    await settle()
+    assert atelier.calls("inspector.requests") == []
+    shown(pane)
+    await settle()
+    assert not pane.empty.isHidden()
+    assert bridge.errors == []

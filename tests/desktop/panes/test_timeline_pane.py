@@ -1,0 +1,160 @@
+"""The timeline over a fake engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.timeline_list import TimelineList
+from app.desktop.panes.timeline_pane import REFRESH_MS, TimelinePane
+from app.desktop.panes.timeline_view import TimelineView
+from app.domain.stream import ChunkType, StreamEvent
+from tests.support import past
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return past.engine()
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> TimelinePane:
+    made: TimelinePane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
+    made.window().resize(900, 320)
+    made.set_workflow("w1")
+    await settle()
+    return made
+
+
+def view_of(pane: TimelinePane) -> TimelineView:
+    found = pane.findChild(TimelineView, "timeline-view")
+    assert isinstance(found, TimelineView)
+    return found
+
+
+def event(kind: ChunkType = ChunkType.TOOL_START, workflow: str = "w1") -> StreamEvent:
+    return StreamEvent(workflow_id=workflow, run_id="root", chunk_type=kind)
+
+
+def place_of(view: TimelineView, number: int) -> QPoint:
+    return view.bars[number].rect.center().toPoint() + view.origin()
+
+
+async def test_one_lane_an_agent_and_one_bar_a_span(pane: TimelinePane) -> None:
+    view = view_of(pane)
+    assert [(lane.run.name, lane.run.depth) for lane in view.lanes] == [("Ada", 0), ("Helper", 1)]
+    assert len(view.bars) == 6
+    assert all(bar.rect.right() + view.origin().x() <= view.viewport().width() for bar in view.bars)
+    assert view.lanes[0].top < view.lanes[1].top
+    assert not view.grab().isNull()
+
+
+async def test_a_click_chooses_a_span_and_says_what_it_is(pane: TimelinePane, qtbot: QtBot) -> None:
+    view = view_of(pane)
+    with qtbot.waitSignal(view.span_chosen) as told:
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
+    assert told.args[0].label == "read_file"
+    assert "Helper" in pane.status.text()
+    assert "read_file" in pane.status.text()
+    assert "failed" in view.accessibleDescription()
+
+
+async def test_the_keyboard_reaches_every_span_and_zooms(pane: TimelinePane) -> None:
+    view = view_of(pane)
+    view.setFocus()
+    chosen = []
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Up):
+        QTest.keyClick(view, key)
+        assert view.chosen is not None
+        chosen.append((view.chosen.span.run_id, view.chosen.span.seq))
+    assert chosen == [("root", 3), ("root", 5), ("child", 7), ("child", 9), ("root", 5)]
+    before = view.bars[0].rect.width()
+    QTest.keyClick(view, Qt.Key.Key_Plus)
+    assert view.bars[0].rect.width() > before
+    QTest.keyClick(view, Qt.Key.Key_0)
+    assert view.zoom == 1
+
+
+async def test_the_menu_leads_to_agent_request_replay_and_fork(pane: TimelinePane) -> None:
+    told: list[tuple[Any, ...]] = []
+    pane.agent_wanted.connect(lambda *args: told.append(("agent", *args)))
+    pane.request_wanted.connect(lambda *args: told.append(("request", *args)))
+    pane.replay_wanted.connect(lambda *args: told.append(("replay", *args)))
+    pane.fork_wanted.connect(lambda *args: told.append(("fork", *args)))
+    menu = pane.menu_for(view_of(pane).bars[4].span)
+    for entry in menu.actions():
+        entry.trigger()
+    assert told == [("agent", "child"), ("request", "child", 7), ("replay", "w1", "root", 7), ("fork", "w1", 7)]
+
+
+async def test_the_root_agent_is_the_conversation_itself(pane: TimelinePane) -> None:
+    menu = pane.menu_for(view_of(pane).bars[0].span)
+    assert not menu.actions()[0].isEnabled()
+
+
+async def test_the_list_has_the_same_spans_and_the_same_choice(pane: TimelinePane, qtbot: QtBot) -> None:
+    view = view_of(pane)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
+    pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
+    rows = pane.findChild(TimelineList, "timeline-list")
+    assert isinstance(rows, TimelineList)
+    assert rows.isVisible()
+    assert rows.count() == 6
+    assert rows.currentItem().text() == "Helper · read_file"
+    rows.setCurrentRow(0)
+    assert view.chosen is view.bars[0]
+
+
+async def test_nothing_is_read_while_it_cannot_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
+    asked = len(atelier.calls("teams.timeline"))
+    pane.hide()
+    pane.on_stream(event())
+    pane._refresh.timeout.emit()
+    await settle()
+    assert len(atelier.calls("teams.timeline")) == asked
+    pane.show()
+    await settle()
+    assert len(atelier.calls("teams.timeline")) == asked + 1
+
+
+async def test_many_events_make_one_reading_and_words_none(pane: TimelinePane, atelier: FakeAtelier) -> None:
+    asked = len(atelier.calls("teams.timeline"))
+    for _number in range(50):
+        pane.on_stream(event(ChunkType.TOKEN))
+        pane.on_stream(event(workflow="other"))
+    assert not pane._refresh.isActive()
+    for _number in range(50):
+        pane.on_stream(event())
+    assert pane._refresh.isActive()
+    assert pane._refresh.interval() == REFRESH_MS >= 250
+    pane._refresh.timeout.emit()
+    await settle()
+    assert len(atelier.calls("teams.timeline")) == asked + 1
+
+
+async def test_choice_and_zoom_stay_while_the_run_goes_on(pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    view = view_of(pane)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
+    view.zoom_by(2)
+    atelier.set("teams", "timeline", past.timeline(over=False))
+    pane.reload()
+    await settle()
+    assert view.zoom == 2
+    assert view.chosen is not None
+    assert view.chosen.span.run_id == "child"
+
+
+async def test_a_workflow_where_nothing_ran_says_so(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
+    atelier.set("workflows", "get", past.WORKFLOW.model_copy(update={"head_run_id": None}))
+    pane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
+    pane.set_workflow("w1")
+    await settle()
+    assert pane.stack.currentWidget() is pane.empty
+    assert bridge.errors == []

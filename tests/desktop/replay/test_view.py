@@ -1,0 +1,201 @@
+"""The replay over a fake engine: it reads moments and asks for nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.replay.scrubber import Scrubber
+from app.desktop.replay.view import ReplayView
+from app.desktop.replay.words import mark_title, span_title
+from app.engine.services.team_views import Mark
+from tests.support import past
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return past.engine()
+
+
+@pytest.fixture
+async def view(qtbot: QtBot, atelier: FakeAtelier) -> ReplayView:
+    made = ReplayView(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    await made.open("w1", "root")
+    await settle()
+    return made
+
+
+def shown(view: ReplayView) -> list[str]:
+    return [entry.content for entry in view.view.entries]
+
+
+def scrubber(view: ReplayView) -> Scrubber:
+    found = view.findChild(QSlider, "replay-scrubber")
+    assert isinstance(found, Scrubber)
+    return found
+
+
+def agents(view: ReplayView) -> list[str]:
+    tree = view.findChild(QTreeWidget, "replay-agents")
+    assert tree is not None
+    items = tree.findItems("", Qt.MatchFlag.MatchContains | Qt.MatchFlag.MatchRecursive)
+    return [item.text(0) for item in items]
+
+
+def event_words(view: ReplayView) -> str:
+    label = view.findChild(QLabel, "replay-event")
+    assert label is not None
+    return label.text()
+
+
+async def test_it_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
+    assert shown(view)[-1] == "text 7"
+    assert agents(view) == ["Ada", "Helper"]
+    assert view.side.tasks.topLevelItem(0).text(0) == "Read"
+    assert scrubber(view).maximum() == 6
+    assert event_words(view) == "Reply of Helper"
+
+
+async def test_the_slider_goes_back_and_on(view: ReplayView) -> None:
+    scrubber(view).setValue(1)
+    await settle()
+    assert shown(view) == ["text 1", "text 2"]
+    assert agents(view) == ["Ada"]
+    assert view.side.tasks.isHidden()
+    assert event_words(view) == "Message"
+    scrubber(view).setValue(4)
+    await settle()
+    assert shown(view) == [f"text {number}" for number in range(1, 6)]
+
+
+async def test_going_on_keeps_the_widgets_that_stay(view: ReplayView) -> None:
+    scrubber(view).setValue(1)
+    await settle()
+    first = view.view.entries[0]
+    scrubber(view).setValue(2)
+    await settle()
+    assert view.view.entries[0] is first
+    assert len(view.view.entries) == 3
+
+
+async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
+    scrubber(view).setFocus()
+    for key, place in (
+        (Qt.Key.Key_Left, 5),
+        (Qt.Key.Key_Left, 4),
+        (Qt.Key.Key_Right, 5),
+        (Qt.Key.Key_Home, 0),
+        (Qt.Key.Key_PageDown, 6),
+        (Qt.Key.Key_PageUp, 0),
+        (Qt.Key.Key_End, 6),
+    ):
+        QTest.keyClick(scrubber(view), key)
+        assert view.player.place == place, key
+    QTest.keyClick(scrubber(view), Qt.Key.Key_Space)
+    assert view.player.playing
+    with qtbot.waitSignal(view.closed):
+        QTest.keyClick(scrubber(view), Qt.Key.Key_Escape)
+    assert not view.player.playing
+
+
+async def test_a_click_on_the_slider_goes_there(view: ReplayView, qtbot: QtBot) -> None:
+    slider = scrubber(view)
+    qtbot.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(round(slider.x_of(3)), slider.height() - 12))
+    assert view.player.place == 3
+
+
+async def test_it_can_begin_at_an_event_and_forks_from_where_it_stands(view: ReplayView, qtbot: QtBot) -> None:
+    await view.open("w1", "root", 4)
+    await settle()
+    assert view.seq == 4
+    button = view.findChild(QPushButton, "replay-fork")
+    assert button is not None
+    with qtbot.waitSignal(view.fork_wanted) as told:
+        button.click()
+    assert told.args == ["w1", 4]
+
+
+async def test_a_sub_agents_transcript_at_that_moment(view: ReplayView) -> None:
+    view.show_agent("child")
+    assert shown(view) == ["from the helper"]
+    scrubber(view).setValue(1)
+    await settle()
+    assert shown(view) == []
+    view.show_agent("root")
+    assert shown(view) == ["text 1", "text 2"]
+
+
+async def test_while_a_moment_is_read_only_the_newest_wish_counts(view: ReplayView, atelier: FakeAtelier) -> None:
+    gate = asyncio.Event()
+
+    async def slow(workflow: str, root: str, seq: int) -> Any:
+        await gate.wait()
+        return past.snapshot(workflow, root, seq)
+
+    atelier.set("teams", "at", slow)
+    asked = len(atelier.calls("teams.at"))
+    scrubber(view).setValue(5)
+    await settle(2)
+    for place in (4, 3, 2, 1):
+        scrubber(view).setValue(place)
+    gate.set()
+    await settle(20)
+    assert [args[2] for args, _named in atelier.calls("teams.at")[asked:]] == [6, 2]
+    assert shown(view) == ["text 1", "text 2"]
+
+
+async def test_playing_shows_one_event_after_the_other(view: ReplayView) -> None:
+    button = view.findChild(QToolButton, "replay-play")
+    assert button is not None
+    button.click()
+    await settle()
+    assert view.player.place == 0
+    for _number in range(6):
+        view.player._timer.timeout.emit()
+        await settle()
+    assert view.player.place == 6
+    assert not view.player.playing
+    assert shown(view)[-1] == "text 7"
+
+
+async def test_nothing_is_asked_of_the_engine_but_the_past(view: ReplayView, atelier: FakeAtelier) -> None:
+    for place in (0, 3, 6):
+        scrubber(view).setValue(place)
+        await settle()
+    assert {name for name, *_rest in atelier.log} == {"teams.timeline", "teams.at"}
+
+
+async def test_what_cannot_be_done_in_the_past_says_so(view: ReplayView, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(view.failed) as told:
+        view.host.question_requested.emit("q1")
+    assert "replay" in told.args[0]
+    assert not view.host.versions
+
+
+def test_every_kind_of_event_has_words() -> None:
+    from app.domain.events import event_body_adapter
+
+    kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
+    assert len(kinds) > 30
+    for kind in kinds:
+        title = mark_title(Mark(1, past.START, "r", kind, ""), "Ada")
+        assert title
+        assert "_" not in title
+        assert title[0].isupper()
+
+
+def test_spans_have_words() -> None:
+    assert span_title(past.span("r", "model", 0, 1)) == "Model request"
+    assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waits for its agents"
+    assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waits for a step"
+    assert span_title(past.span("r", "tool", 0, 1, "read_file")) == "read_file"

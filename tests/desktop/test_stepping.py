@@ -1,0 +1,123 @@
+"""The step bar over the real engine: what it says comes next is what happens next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.desktop.stepping import StepBar
+from app.domain.chat import ToolCall
+from app.domain.workflow import RunMode, RunStatus
+from app.engine.atelier import Atelier
+from app.llm.scripted import ScriptedModel
+from tests.support.fake_bridge import FakeBridge
+from tests.support.runs import agent
+
+SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
+
+
+class Desk:
+    """A bar in the same loop as an engine."""
+
+    def __init__(self, engine: Atelier, model: ScriptedModel) -> None:
+        self.engine, self.model = engine, model
+        self.bridge = FakeBridge(engine)
+        self.bar = StepBar(self.bridge)  # type: ignore[arg-type]
+        engine.bus.subscribe(self.bridge.stream_event.emit)
+        self.workflow = ""
+
+    async def send(self, mode: RunMode = RunMode.STEPPING) -> str:
+        made = await self.engine.workflows.create("First")
+        self.workflow = made.id
+        self.bar.set_workflow(made.id)
+        return await self.engine.runs.send(made.id, "hello", agent=agent(), mode=mode)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        for _ in range(2000):
+            if condition():
+                return
+            QCoreApplication.processEvents()
+            await asyncio.sleep(0.002)
+        raise AssertionError("it never came true")
+
+    def press(self, name: str) -> None:
+        button = self.bar.findChild(QPushButton, name)
+        assert button is not None
+        button.click()
+
+    @property
+    def says(self) -> str:
+        return self.bar.accessibleName() if not self.bar.isHidden() else ""
+
+
+@pytest.fixture
+async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
+    model = ScriptedModel([[SUM], "It is 42."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        made = Desk(engine, model)
+        qtbot.addWidget(made.bar)
+        yield made
+        made.bar.bridge.ready = False  # a timer that fires now has nobody to ask
+
+
+async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
+    run_id = await desk.send()
+    await desk.until(lambda: desk.says == "Next, Tester asks its model.")
+    assert desk.model.requests == []
+    desk.press("step-next")
+    await desk.until(lambda: desk.says == "Next, Tester runs CalculatorTool.")
+    assert len(desk.model.requests) == 1
+    desk.press("step-next")
+    await desk.until(lambda: desk.says == "Next, Tester asks its model." and not desk.bar._busy)
+    desk.press("step-next")
+    await desk.until(lambda: desk.bar.isHidden())
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert desk.bridge.errors == []
+
+
+async def test_run_on_lets_it_finish_by_itself(desk: Desk) -> None:
+    run_id = await desk.send()
+    await desk.until(lambda: bool(desk.says))
+    desk.press("step-run-on")
+    await desk.until(lambda: desk.bar.isHidden())
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert len(desk.model.requests) == 2
+
+
+async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) -> None:
+    desk.model.gate = asyncio.Event()
+    run_id = await desk.send(RunMode.AUTO)
+    await desk.until(lambda: len(desk.model.requests) == 1)
+    desk.bar.set_stepping(True)
+    await asyncio.sleep(0)
+    desk.model.gate.set()
+    await desk.until(lambda: desk.says == "Next, Tester runs CalculatorTool.")
+    desk.bar.set_stepping(False)
+    await desk.until(lambda: desk.bar.isHidden())
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:
+    await desk.send()
+    await desk.until(lambda: bool(desk.says))
+    other = await desk.engine.workflows.create("Other")
+    desk.bar.set_workflow(other.id)
+    assert desk.bar.isHidden()
+    desk.bar.set_workflow(desk.workflow)
+    await desk.until(lambda: bool(desk.says))
+
+
+def test_pressing_next_while_nothing_waits_does_nothing(qtbot: QtBot) -> None:
+    bridge: Any = FakeBridge()
+    bar = StepBar(bridge)
+    qtbot.addWidget(bar)
+    bar.take_step()
+    bar.run_on()
+    assert bridge.atelier.log == []
