@@ -68,6 +68,15 @@ async def test_a_request_comes_back_whole(repos: Repositories, workflow: Workflo
         await repos.approvals.get("missing")
 
 
+async def test_requests_of_a_team_are_found_by_its_root(repos: Repositories, workflow: Workflow) -> None:
+    for root, run in (("one", "one"), ("one", "below"), ("two", "two")):
+        await save(repos, ApprovalRequest(workflow_id=workflow.id, run_id=run, root_run_id=root, call_id="c", tool="t"))
+    assert [each.run_id for each in await repos.approvals.of_teams(workflow.id, ["one"])] == ["one", "below"]
+    assert len(await repos.approvals.of_teams(workflow.id, ["one", "two"])) == 3
+    assert await repos.approvals.of_teams("other", ["one"]) == []
+    assert await repos.approvals.of_teams(workflow.id, []) == []
+
+
 async def test_visible_time_adds_up(repos: Repositories, workflow: Workflow) -> None:
     request = ApprovalRequest(workflow_id=workflow.id, run_id="r", call_id="c", tool="t")
     await save(repos, request)
