@@ -219,7 +219,7 @@ class Steering:
             return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
 
         try:
-            return await self._env.journal.append_if(live.handle, decide)
+            return await self._env.teams.conclude(live.handle, decide)
         finally:
             self._runs.drive(live)
 

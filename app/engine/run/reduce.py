@@ -233,7 +233,9 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         retention=Retention.DISPOSABLE,
         origin=origin_of(event),
     )
-    state = team.told(state, call)
+    state = team.handed_over(team.told(state, call), body)
+    if call.waits_for == "parent":
+        state = replace(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)
     state = replace(state, requests=requests) if len(requests) != len(state.requests) else state
     state = with_call(replace(state, entries=(*state.entries, entry)), replace(call, status="done"))

@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from app.domain.agent import Budget
-from app.domain.events import ChildFinished, ChildrenJoined, ChildrenPlanned, ChildStarted, LimitKind, LimitsRaised, RunEvent
+from app.domain.events import (
+    ChildFinished,
+    ChildrenJoined,
+    ChildrenPlanned,
+    ChildStarted,
+    LimitKind,
+    LimitsRaised,
+    RunEvent,
+    ToolCallFinished,
+)
 from app.domain.team import ChildState, ChildStatus, TeamCall
 from app.engine.run.state import CallState, RunState
 
@@ -99,6 +108,15 @@ def told(state: RunState, call: CallState) -> RunState:
             )
         children.append(child)
     return replace(state, children=tuple(children))
+
+
+def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
+    """A result that holds the report of a sub-agent, as that of one that was terminated does, has told the model of its end."""
+    named = body.result.get("child_id") if isinstance(body.result, dict) and "report" in body.result else None
+    child = state.child(named) if isinstance(named, str) else None
+    if child is None or not child.status.over or child.told:
+        return state
+    return replace(state, children=tuple(c.model_copy(update={"told": True}) if c is child else c for c in state.children))
 
 
 def noted(state: RunState, reason: str) -> RunState:

@@ -31,6 +31,10 @@ class AgentBreakers:
         breaker = self._of(plan.agent_id, plan.agent)
         return None if breaker.try_acquire() else _text(plan.agent, breaker)
 
+    def release(self, plan: ChildPlan) -> None:
+        """A sub-agent that was let through did not begin after all."""
+        self._of(plan.agent_id, plan.agent).release()
+
     def record(self, state: RunState, status: ChildStatus) -> None:
         """A sub-agent ended: an error counts, an end of its own work closes the breaker, being stopped says nothing."""
         if state.agent.provider == DIRECT_CALL:

@@ -23,6 +23,7 @@ from app.domain.events import (
     ReplyInterrupted,
     RunFinished,
     RunStarted,
+    ToolCallFinished,
     UserMessage,
 )
 from app.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+NEEDLESS = "The question was taken back: the user told the sub-agent something else."
 ENDS = {
     RunStatus.COMPLETED: ChildStatus.COMPLETED,
     RunStatus.ERROR: ChildStatus.ERROR,
@@ -94,15 +96,21 @@ class Teams:
         plans = {plan.id: plan for plan in handle.current.plans if plan.id in child_ids}
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
+        begun: list[ChildPlan] = []
         try:
-            await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children))
+            await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
         finally:
             for child in children.values():
                 if child.state is not None:
                     self.born(child.state)
                     self._live.drive(self._live.add(child))
+                elif plans[child.run_id] in begun:
+                    # It could not be written: who was let through to see whether its agent works again did not get there.
+                    self.breakers.release(plans[child.run_id])
 
-    def _starting(self, handle: RunHandle, plans: dict[str, ChildPlan], children: dict[str, RunHandle]) -> list[Part]:
+    def _starting(
+        self, handle: RunHandle, plans: dict[str, ChildPlan], children: dict[str, RunHandle], begun: list[ChildPlan]
+    ) -> list[Part]:
         now = handle.current
         ready = [child for child in rules.startable(now) if child.id in plans]
         if now.status.final or now.pause is not None or not ready:
@@ -119,6 +127,7 @@ class Teams:
                 parts.append(Part(handle, [ChildFinished(child_id=child.id, status=ChildStatus.ERROR, error=problem or "")]))
                 continue
             free -= 1
+            begun.append(plan)
             parts.append(Part(handle, [ChildStarted(child_id=child.id, share=share)]))
             parts.append(Part(children[child.id], [_run_started(now, plan, share), UserMessage(content=_prompt(now, child, plan))]))
         return parts
@@ -144,18 +153,26 @@ class Teams:
                 return [Part(handle, [call_finished(call_id, "wait_parent", ToolResult.failure(NO_ANSWER, "no_parent"))])]
             return [Part(handle, [asked]), Part(parent.handle, [ChildAsked(child_id=handle.run_id, message=message)])]
 
-        await self._env.journal.append_together([handle, *([parent.handle] if parent else [])], decide)
-        if parent is not None:
-            self._live.drive(parent)
+        try:
+            await self._env.journal.append_together([handle, *([parent.handle] if parent else [])], decide)
+        finally:
+            if parent is not None:
+                self._live.drive(parent)
 
     async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: str, then: Sequence[EventBody] = ()) -> bool:
         child = await self._live.load(child_id)
+        done = False
 
         def decide() -> list[Part]:
+            nonlocal done
             now = child.handle.current
             call = next((c for c in now.calls if c.status == "waiting" and c.waits_for == "parent"), None)
             if call is None or now.status.final:
-                return []
+                known = handle.current.child(child_id)
+                stale = known is not None and known.status is ChildStatus.ASKING and not _ended(handle.current)
+                # A question nobody asks any more must not keep its parent.
+                return [Part(handle, [ChildAnswered(child_id=child_id, text=NEEDLESS, by="engine")])] if stale else []
+            done = True
             who = "parent" if by == "parent" else "user" if by == "user" else "engine"
             result = ToolResult.ok(answer=text, answered_by=who) if who != "engine" else ToolResult.failure(text, "no_answer")
             tool = call.intent.tool if call.intent else call.call.name
@@ -166,7 +183,8 @@ class Teams:
             return parts
 
         try:
-            return await self._env.journal.append_together([handle, child.handle], decide)
+            await self._env.journal.append_together([handle, child.handle], decide)
+            return done
         finally:
             self._live.drive(child)
 
@@ -184,15 +202,21 @@ class Teams:
     async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
         parent = await self.parent(handle.current)
         ended: ChildFinished | None = None
+        answered = False
 
         def parts() -> list[Part]:
-            nonlocal ended
+            nonlocal ended, answered
             now = handle.current
             bodies = decide(now) or ()
             if not bodies:
                 return []
             own = Part(handle, bodies, clear_partial)
             last = bodies[-1]
+            if parent is not None and not isinstance(last, RunFinished) and _answers_itself(now, bodies):
+                answered = True
+                known = parent.handle.current.child(handle.run_id)
+                if known is not None and known.status is ChildStatus.ASKING and not _ended(parent.handle.current):
+                    return [own, Part(parent.handle, [ChildAnswered(child_id=handle.run_id, text=NEEDLESS, by="user")])]
             if parent is None or not isinstance(last, RunFinished):
                 return [own]
             ended = _child_finished(now, last, bodies, self._env.clock.now)
@@ -202,12 +226,15 @@ class Teams:
             return [own, Part(parent.handle, [ended])]
 
         handles = [handle] if parent is None else [handle, parent.handle]
-        done = await self._env.journal.append_together(handles, parts)
-        if done and ended is not None and parent is not None:
-            self.gone(handle.current.root_run_id, handle.run_id)
-            self.breakers.record(handle.current, ended.status)
-            self._live.drive(parent)
-        return done
+        try:
+            return await self._env.journal.append_together(handles, parts)
+        finally:
+            # Also when the wait for the commit was cut short: what was committed has its consequences.
+            if parent is not None and ended is not None and handle.current.status.final:
+                self.gone(handle.current.root_run_id, handle.run_id)
+                self.breakers.record(handle.current, ended.status)
+            if parent is not None and (ended is not None or answered):
+                self._live.drive(parent)
 
     async def stop_below(self, handle: RunHandle) -> None:
         """Stop everything below a run; planned sub-agents never run."""
@@ -242,6 +269,12 @@ class Teams:
 def _ended(state: RunState) -> bool:
     """Whether a run is over for good; one that could not reach its model may be taken up again."""
     return state.status.final and not state.failed
+
+
+def _answers_itself(state: RunState, bodies: Sequence[EventBody]) -> bool:
+    """Whether events close the call with which a run asks its parent, without an answer of its parent."""
+    asks = {call.call.id for call in state.calls if call.status == "waiting" and call.waits_for == "parent"}
+    return any(isinstance(body, ToolCallFinished) and body.call_id in asks for body in bodies)
 
 
 def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted:

@@ -1,0 +1,226 @@
+"""A sub-agent asks its parent: who answers, and that nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from app.domain.errors import ConflictError, UsageError
+from app.domain.events import Dispatch
+from app.domain.stream import ChunkType
+from app.domain.workflow import RunStatus
+from app.llm.scripted import ScriptedModel, Step
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.team.conftest import (
+    Cast,
+    Stuck,
+    answering,
+    ask_parent,
+    ask_user,
+    batch,
+    begin,
+    bodies,
+    call,
+    join,
+    spawn,
+    team_rows,
+    worker,
+)
+
+
+async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn()], answering("The blue one."), "done"], Helper=[[ask_parent(message="Red or blue?")], "Blue, then."])
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        child = (await team_rows(atelier, workflow_id))["Helper"]
+        question = await seen.until(ChunkType.SUB_AGENT_QUESTION)
+        answer = await seen.until(ChunkType.SUB_AGENT_ANSWER)
+        assert (question.run_id, question.data["sub_agent_id"], question.data["question"]) == (run_id, child.id, "Red or blue?")
+        assert (answer.data["content"], answer.data["by"]) == ("The blue one.", "parent")
+        statuses = [e.data["status"] for e in seen.events if e.chunk_type is ChunkType.RUN_STATUS and e.run_id == child.id]
+        assert statuses == ["processing", "awaiting_parent", "processing", "completed"]
+    waiting, report = cast.results()
+    assert waiting["status"] == "waiting_for_you"
+    assert (report["success"], report["report"]) == (True, "Blue, then.")
+    assert cast.result("Helper") == {"success": True, "answer": "The blue one.", "answered_by": "parent"}
+    cast.complete()
+
+
+async def test_the_user_answers_in_the_parents_place(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    cast = Cast(Lead=[[spawn()], "Let me think.", "Now I know."], Helper=[[ask_parent()], "Blue, then."])
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
+        cast.models["Lead"].gate = gate
+        child = (await team_rows(atelier, workflow_id))["Helper"]
+        with pytest.raises(UsageError):
+            await atelier.runs.answer_child(child.id, "  ")
+        await atelier.runs.answer_child(child.id, "Blue.")
+        with pytest.raises(ConflictError):
+            await atelier.runs.answer_child(child.id, "Red.")
+        gate.set()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        with pytest.raises(ConflictError):
+            await atelier.runs.answer_child(run_id, "The root asks nobody.")
+    assert cast.result("Helper") == {"success": True, "answer": "Blue.", "answered_by": "user"}
+    assert "Blue, then." in cast.last() + str(cast.results())
+
+
+async def test_a_parent_that_does_not_answer_leaves_the_decision_to_its_child(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn()], "I will not answer.", "Fine."], Helper=[[ask_parent()], "I took red."])
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    told = cast.result("Helper")
+    assert (told["success"], told["code"]) == (False, "no_answer")
+    assert "I took red." in cast.last()
+    cast.complete()
+
+
+async def test_in_a_batch_the_others_go_on_and_every_report_is_there_in_the_end(open_atelier: Opener) -> None:
+    def by_prompt(request: Any) -> Step:
+        if request.messages[-1].content == "Ask.":
+            return [ask_parent()]
+        return "Answered." if request.messages[-1].role.value == "tool" else "Plain."
+
+    tasks = [("Poet", "Say."), ("Poet", "Ask."), ("Poet", "Say.")]
+    cast = Cast(Lead=[[batch("b", *tasks)], answering("Yes."), "done"], Poet=[by_prompt] * 4)
+    async with open_atelier(model_factory=cast) as atelier:
+        await atelier.agents.save(worker("Poet"))
+        _, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    waiting, final = cast.results()
+    assert (waiting["status"], len(waiting["results"]), len(waiting["questions"])) == ("waiting_for_you", 2, 1)
+    assert [entry["report"] for entry in final["results"]] == ["Plain.", "Answered.", "Plain."]
+    assert (final["completed"], final["failed"]) == (3, 0)
+    cast.complete()
+
+
+async def test_two_that_ask_are_answered_in_one_reply(open_atelier: Opener) -> None:
+    def both(request: Any) -> Step:
+        asked = cast.result()["questions"]
+        assert [entry["question"] for entry in asked] == ["Which?", "Which?"]
+        return [call("answer_child", f"a{n}", child_id=entry["child_id"], message=f"Number {n}.") for n, entry in enumerate(asked)]
+
+    cast = Cast(
+        Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."))], both, "done"], Poet=[[ask_parent()], "p"], Painter=[[ask_parent()], "q"]
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        for name in ("Poet", "Painter"):
+            await atelier.agents.save(worker(name))
+        _, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert (cast.result("Poet")["answer"], cast.result("Painter")["answer"]) == ("Number 0.", "Number 1.")
+    assert [entry["report"] for entry in cast.result()["results"]] == ["p", "q"]
+    cast.complete()
+
+
+async def test_one_that_asks_from_the_background_is_heard(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[[spawn(wait=False)], "Nothing to do.", answering("Blue."), "done"],
+        Helper=[[ask_parent()], "Blue, then."],
+    )
+    cast.models["Helper"].gate = gate = asyncio.Event()
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        _, run_id = await begin(atelier)
+        await seen.until(ChunkType.MESSAGE, content="Nothing to do.")
+        gate.set()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert "Which?" in cast.models["Lead"].requests[2].messages[-1].content
+    assert cast.result()["report"] == "Blue, then."
+    cast.complete()
+
+
+async def test_waiting_for_one_that_waits_for_the_answer_is_refused(open_atelier: Opener) -> None:
+    def wait_for_it(request: Any) -> Step:
+        return [join("j", cast.result()["questions"][0]["child_id"])]
+
+    cast = Cast(Lead=[[spawn()], wait_for_it, "I give up.", "done"], Helper=[[ask_parent()], "I decided."])
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    refused = cast.results()[1]
+    assert (refused["success"], refused["code"]) == (False, "wait_cycle")
+    assert "answer_child" in refused["error"]
+    assert "Which?" in refused["error"]
+
+
+async def test_a_question_through_two_generations_reaches_each_parent_alone(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[[spawn("s", "Middle")], answering("From the top."), "done"],
+        Middle=[[spawn("t", "Deep")], lambda request: [ask_parent("up", "Deep wants to know.")], answering_from_middle, "middle done"],
+        Deep=[[ask_parent("p", "What now?")], "deep done"],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert cast.result("Deep")["answer"] == "Passed on: From the top."
+    assert cast.result()["report"] == "middle done"
+    cast.complete()
+
+
+def answering_from_middle(request: Any) -> Step:
+    results = [json.loads(m.content) for m in request.messages if m.role.value == "tool"]
+    child_id = results[0]["questions"][0]["child_id"]
+    return [call("answer_child", "down", child_id=child_id, message=f"Passed on: {results[1]['answer']}")]
+
+
+async def test_one_that_was_told_something_else_no_longer_asks(open_atelier: Opener) -> None:
+    """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question nobody asks."""
+    stuck = Stuck(("still ", "at it"))
+    scripts: list[Any] = [ScriptedModel([[ask_parent()]]), stuck]
+
+    class Turns:
+        """A model of its own for each request."""
+
+        def stream(self, request: Any) -> Any:
+            return scripts.pop(0).stream(request)
+
+    cast = Cast(Lead=[[spawn()], "I cannot answer that.", "In the end."], Helper=Turns())
+    lead_gate = asyncio.Event()
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
+        cast.models["Lead"].gate = lead_gate
+        child = (await team_rows(atelier, workflow_id))["Helper"]
+        await atelier.runs.message(child.id, "Take the red one.", Dispatch.INTERRUPT)
+        async with asyncio.timeout(10):
+            await stuck.begun.wait()
+        with pytest.raises(ConflictError):
+            await atelier.runs.answer_child(child.id, "Too late.")
+        lead_gate.set()
+        await seen.until(ChunkType.MESSAGE, content="I cannot answer that.")
+        assert [event.by for event in await bodies(atelier, run_id, "child_answered")] == ["user"]
+        await atelier.runs.cancel(child.id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert "still at it" in cast.last()
+
+
+async def test_a_sub_agents_question_to_the_user_names_everybody_above_it(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        event = await seen.until(ChunkType.USER_QUESTION_START)
+        middle = (await team_rows(atelier, workflow_id))["Middle"]
+        assert event.data["user_question"]["lineage"] == [
+            {"run_id": run_id, "agent_name": "Lead"},
+            {"run_id": middle.id, "agent_name": "Middle"},
+        ]
+        assert event.data["user_question"]["agent_name"] == "Deep"
+        assert (await atelier.repos.workflows.get(workflow_id)).status == "waiting"
+        # Another workflow is not held up by it.
+        cast.models["Lead"]._steps.append("other work")
+        cast.models["Lead"]._steps.reverse()
+        _, other = await begin(atelier, "Something else.")
+        assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED
+        await atelier.runs.cancel(run_id)
