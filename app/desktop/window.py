@@ -182,6 +182,7 @@ class MainWindow(Translated, WindowActions):
             "columns": _text(self.columns.saveState()),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
+            "unread": " ".join(sorted(self.sidebar.model.unread)),
         }
 
     def restore_layout(self, kept: dict[str, str]) -> None:
@@ -193,6 +194,8 @@ class MainWindow(Translated, WindowActions):
         if kept.get("columns"):
             self.columns.restoreState(_bytes(kept["columns"]))
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
+        for workflow_id in kept.get("unread", "").split():
+            self.sidebar.model.set_unread(workflow_id, True)
 
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.domain.chat import ChatMessage, Role, ToolSpec
 from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Run, Workflow
+from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
 from app.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
 from app.engine.services.team_views import AgentNode, Mark, Snapshot, Span, SpanKind, Timeline, TimelineRun
 from app.engine.services.transcript import TranscriptEntry
@@ -69,7 +69,7 @@ def snapshot(_workflow_id: str, _root: str, seq: int) -> Snapshot:
     late = seq >= 5
     node = tree() if late else AgentNode("root", "Ada", "w1", "root", started_at=START)
     tasks = (Task(id="t1", workflow_id="w1", name="Read"),) if late else ()
-    below = {"child": (message("c1", "child", "from the helper"),)} if late else {}
+    below: dict[str, tuple[TranscriptEntry, ...]] = {"child": (message("c1", "child", "from the helper"),)} if late else {}
     return Snapshot("w1", "root", seq, timeline().marks[seq - 1], entries, node, tasks, below)
 
 
@@ -117,8 +117,18 @@ def request(run_id: str, seq: int) -> SentRequest:
     )
 
 
+RUNS = {
+    "root": Run(id="root", workflow_id="w1", status=RunStatus.COMPLETED, created_at=START),
+    "child": Run(id="child", workflow_id="w1", status=RunStatus.COMPLETED, parent_run_id="root", created_at=START),
+}
+
+
 async def _runs(_workflow_id: str) -> list[Run]:
-    return [Run(id="root", workflow_id="w1", created_at=START), Run(id="child", workflow_id="w1", parent_run_id="root")]
+    return list(RUNS.values())
+
+
+async def _run(run_id: str) -> Run:
+    return RUNS[run_id]
 
 
 def engine(**services: dict[str, Any]) -> FakeAtelier:
@@ -128,8 +138,9 @@ def engine(**services: dict[str, Any]) -> FakeAtelier:
         "teams": {"timeline": timeline(), "tree": tree(), "at": snapshot},
         "inspector": {"requests": summaries, "request": request},
     }
+    results: dict[str, Any]
     for name, results in services.items():
         known.setdefault(name, {}).update(results)
     fake = FakeAtelier(**known)
-    fake.__dict__["repos"] = SimpleNamespace(runs=SimpleNamespace(list=_runs))
+    fake.__dict__["repos"] = SimpleNamespace(runs=SimpleNamespace(list=_runs, get=_run))
     return fake

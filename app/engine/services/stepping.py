@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.domain.events import PauseReason
-from app.domain.workflow import RunMode, RunStatus
+from app.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from app.engine.journal import run_events
 from app.engine.run.reduce import fold
 
 if TYPE_CHECKING:
     from app.engine.atelier import Atelier
     from app.engine.run.state import RunState
+
+_AT_REST = frozenset({WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class WaitingStep:
 
 async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep, ...]:
     """The workflow's runs that wait for a step, those nearest to the root first."""
+    if (await atelier.workflows.get(workflow_id)).status in _AT_REST:
+        return ()
     found = []
     for row in await atelier.repos.runs.alive():
         if row.workflow_id != workflow_id or row.status is not RunStatus.PAUSED:
