@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.approval import ApprovalRequest, OnTimeout
+from app.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
 from app.i18n import N_, _
 
 REASONS = {
@@ -50,6 +50,14 @@ def call_name(tool: str, operation: str) -> str:
     return f"{tool} ({operation})" if operation else tool
 
 
+def outcome(asked: ApprovalRequest) -> str:
+    """What became of a request, by whom and why."""
+    text = _(STATES[asked.status.value])
+    if asked.decided_by in DECIDERS:
+        text += f" ({_(DECIDERS[asked.decided_by])})"
+    return f"{text}: {asked.note}" if asked.note else text
+
+
 def described(asked: ApprovalRequest) -> list[str]:
     """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
     lines = [
@@ -59,9 +67,9 @@ def described(asked: ApprovalRequest) -> list[str]:
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))
     if asked.round > 1:
-        lines.append("  " + _("Asked for the {count}. time", count=asked.round))
+        lines.append("  " + _("Asked {count} times", count=asked.round))
     lines += [f"  {line}" for line in json.dumps(asked.arguments, ensure_ascii=False, indent=2).splitlines()]
-    if asked.timeout_s:
+    if asked.timeout_s and asked.status is ApprovalStatus.PENDING:
         left = max(0.0, asked.timeout_s - asked.seen_ms / 1000)
         lines.append("  " + _(TIMEOUTS[asked.on_timeout], seconds=round(left)))
     return lines

@@ -91,7 +91,10 @@ def test_a_reason_reaches_the_model(cli: Cli, approvals: Configure) -> None:
     [asked] = cli("approvals", "list", "--json").json
     too_long = cli("approvals", "reject", asked["id"], "--reason", "x" * 2001)
     assert (too_long.status, "2000" in too_long.err) == (2, True)
+    assert '"expression": "12*7"' in cli("approvals", "show", asked["id"]).out
     assert cli("approvals", "reject", asked["id"], "--reason", "Not on Fridays").out == f"{asked['id']}  refused\n"
+    assert cli("approvals", "show", asked["id"]).out.endswith("  refused (by the user): Not on Fridays\n")
+    assert cli("approvals", "show", asked["id"], "--json").json["note"] == "Not on Fridays"
     model = ScriptedModel(["Then on Monday."])
     assert cli("resume", workflow, steps=model).status == 0
     assert "Not on Fridays" in str([message.content for message in model.requests[-1].messages])

@@ -65,6 +65,8 @@ def test_a_sub_agent_at_its_limit_gives_status_4(cli: Cli) -> None:
     assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("limited", False)
     [limit] = result.of("limit_reached")
     assert limit["agent_name"] == "Counter"
+    again = cli("resume", result.events[0]["workflow_id"], "--json")
+    assert (again.status, again.events[-1]["status"]) == (4, "limited"), again.err
 
 
 def test_a_sub_agents_question_waits_with_its_lineage(cli: Cli) -> None:

@@ -22,6 +22,8 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_")
     listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
     listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
+    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show")
+    show.add_argument("id", metavar="ID")
     approve = group.command("approve", _("let a call run"), "approvals:approve")
     approve.add_argument("id", metavar="ID")
     approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
@@ -66,6 +68,19 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         for asked in found
     ]
     table(out, rows, (_("id"), _("state"), _("call"), _("risk"), _("agent"), _("why it asks")))
+    return 0
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from app.cli import approval_words
+    from app.cli.output import data, line
+
+    asked = await atelier.approvals.get(arguments.id)
+    if out.json:
+        data(out, asked.model_dump(mode="json"))
+        return 0
+    for each in (*approval_words.described(asked), f"  {approval_words.outcome(asked)}"):
+        line(out, each)
     return 0
 
 
