@@ -264,6 +264,23 @@ async def test_what_was_committed_together_is_forked_together(open_atelier: Open
         assert isinstance(copied[2], RunPaused)
 
 
+async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener) -> None:
+    async with open_atelier(model_factory=batch()) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await atelier.runs.wait(run_id)
+        text = await atelier.workflows.export(workflow_id, "json")
+        copy = (await atelier.workflows.import_(text, on_conflict="rename")).workflow
+        events = [event async for event in workflow_events(atelier.repos, copy.id)]
+        assert not {event.id for event in events} & {event.id async for event in workflow_events(atelier.repos, workflow_id)}
+        started = next(event for event in events if event.body.type == "child_started")
+        fork = await atelier.runs.fork(copy.id, at=started.stream_from)
+        assert fork.head_run_id is not None
+        await assert_consistent(atelier, fork)
+        await atelier.runs.resume(fork.head_run_id)
+        await rest(atelier, fork.id)
+        assert [node.status for node in (await atelier.teams.tree(fork.id)).walk()] == ["completed"] * 4
+
+
 def a_commit(*parts: tuple[str, int, int]) -> list[RunEvent]:
     """Events of one commit: run, number in the run, stream number."""
     name = new_id()

@@ -50,6 +50,10 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     rows += [*file.approvals, *file.frames, *(each.report for each in file.reports)]
     rows += [child for event in file.events if isinstance(event.body, ChildrenPlanned) for child in event.body.children]
     fresh = {row.id: new_id() for row in rows}
+    commits: dict[str, str] = {}
+    for event in file.events:
+        # What was committed together stays together: a fork of the copy must not tear it apart.
+        fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
 
     def renamed(value: Any) -> Any:
         if isinstance(value, str):
