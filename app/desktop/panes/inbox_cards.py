@@ -14,21 +14,22 @@ from app.desktop.questions.answer_field import AnswerField
 from app.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from app.desktop.questions.presenter import QuestionPresenter
 from app.desktop.theme import mark
-from app.desktop.widgets import Card, ElidedLabel, Pill, Translated, label
+from app.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, label
 from app.domain.question import UserQuestion
 from app.i18n import _
 
+LONGEST_NAME = 24
 LONGEST = 240
 """Characters of a question the list shows; the dialog shows them all."""
 
 
-def _who(card: Card, name: str, pill: Pill | None) -> QHBoxLayout:
-    top = QHBoxLayout()
-    who = ElidedLabel(name, card)
-    mark(who, "strong")
-    top.addWidget(who, 1)
-    if pill is not None:
-        top.addWidget(pill)
+def _who(card: Card, name: str, pill: Pill) -> FlowLayout:
+    """Who asks, and what it is; one under the other where a pane is narrow."""
+    top = FlowLayout(None, 6)
+    who = label(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…", "strong", card)
+    who.setToolTip(name if len(name) > LONGEST_NAME else "")
+    top.addWidget(who)
+    top.addWidget(pill)
     return top
 
 
@@ -51,8 +52,7 @@ class QuestionCard(Card):
         where = ElidedLabel(f"{workflow} · {ago(question.created_at)}", self)
         mark(where, "small")
         self.body.addWidget(where)
-        row = QHBoxLayout()
-        row.addStretch(1)
+        row = FlowLayout(None, 4)
         skip, answer = QPushButton(_("Skip"), self), QPushButton(_("Answer"), self)
         skip.setObjectName(f"inbox-skip-{question.id}")
         answer.setObjectName(f"inbox-open-{question.id}")
@@ -61,8 +61,8 @@ class QuestionCard(Card):
         answer.setAccessibleName(_("Answer: {question}", question=text[:80]))
         skip.clicked.connect(lambda *_: presenter.skip(question.id))
         answer.clicked.connect(lambda *_: presenter.open(question.id))
-        row.addWidget(skip)
         row.addWidget(answer)
+        row.addWidget(skip)
         self.body.addLayout(row)
 
 
@@ -150,7 +150,8 @@ class ParentQuestionCard(Translated, Card):
         self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
         self._where.setText(f"{self._workflow} · {ago(asked.created_at)}" if self._workflow else ago(asked.created_at))
         self.setAccessibleName(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
-        self.field.editor.setPlaceholderText(_("Answer in its parent's place"))
+        self.field.editor.setPlaceholderText(_("Your answer"))
+        self.field.setToolTip(_("Answer in its parent's place"))
         self.field.editor.setAccessibleName(_("Answer in its parent's place"))
         self.send.setText(_("Answer"))
         self.send.setAccessibleName(_("Answer {agent}", agent=asked.agent_name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.desktop.panes.jobs import error_text
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOST_HEIGHT = 460
 """Tallest a card gets, in logical pixels at 100 %; what does not fit is scrolled inside, above the buttons."""
 LEAST_BODY = 48
+LEAST_WIDTH = 120
+"""Pixels, whatever the size of text: panes may be narrow."""
 SOON_S = 15
 """Remaining seconds from which the time is shown as a warning."""
 SIDE = 12
@@ -90,6 +92,7 @@ class ApprovalCard(Translated, QFrame):
         self._error = label("", "error", self, wrap=True)
         self._error.setObjectName("approval-error")
         self._error.hide()
+        _loosen(self._error)
         self._column.addWidget(self._error)
         self.reason = AnswerField(1, self, limit=limits.APPROVAL_NOTE, most=3)
         self.reason.editor.setObjectName("approval-reason")
@@ -103,6 +106,8 @@ class ApprovalCard(Translated, QFrame):
         self._title.setObjectName("approval-title")
         self._lineage = label("", "small", self, wrap=True)
         self._lineage.setObjectName("approval-lineage")
+        for text in (self._title, self._lineage):
+            _loosen(text)
         self._place = ElidedLabel("", self)
         mark(self._place, "small")
         self._show = IconButton("message-square", parent=self, size=13)
@@ -111,10 +116,10 @@ class ApprovalCard(Translated, QFrame):
         self._risk, self._time, self._state = Pill("", "", self), Pill("", "", self), Pill("", "", self)
         for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
             pill.setObjectName(name)
-        pills = QHBoxLayout()
+        pills = self._pills = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         pills.setSpacing(6)
         for pill in (self._risk, self._time, self._state):
-            pills.addWidget(pill)
+            pills.addWidget(pill, 0, Qt.AlignmentFlag.AlignLeft)
         pills.addStretch(1)
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._top.setSpacing(6)
@@ -171,7 +176,7 @@ class ApprovalCard(Translated, QFrame):
         self._reject.clicked.connect(lambda *_: self.reject())
         self._approve.clicked.connect(lambda *_: self.approve())
         self._more.clicked.connect(lambda *_: self._open_menu())
-        pair = QHBoxLayout()
+        pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         pair.setSpacing(2)
         pair.addWidget(self._approve, 1)
         pair.addWidget(self._more)
@@ -372,6 +377,7 @@ class ApprovalCard(Translated, QFrame):
     def _dress(self) -> None:
         colour = "warn" if self._open else "muted"
         self._icon.setPixmap(theme().pixmap("shield", colour, theme().px(16), self.devicePixelRatioF()))  # type: ignore[arg-type]
+        self._icon.setFixedSize(theme().px(18), theme().px(18))
         self._more.setIcon(theme().icon("chevron-down", "on_accent", 14))
         self._more.setIconSize(QSize(theme().px(14), theme().px(14)))
         self._more.setFixedWidth(theme().px(34))
@@ -382,10 +388,13 @@ class ApprovalCard(Translated, QFrame):
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         pills = sum(pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden())
         title = min(self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4, theme().px(200))
-        self._top.setDirection(across if title + pills + theme().px(24) <= width else down)
+        icon = theme().px(24)
+        self._top.setDirection(across if title + pills + icon <= width else down)
+        self._pills.setDirection(across if pills + icon <= width else down)
         self._more.setFixedHeight(self._approve.sizeHint().height())
         buttons = self._reject.sizeHint().width() + self._approve.sizeHint().width() + self._more.width() + 10
         self._buttons.setDirection(across if buttons <= width else QBoxLayout.Direction.BottomToTop)
+        self._pair.setDirection(across if self._approve.sizeHint().width() + self._more.width() + 2 <= width else down)
 
     def _refit(self) -> None:
         """Fit once the layouts have settled."""
@@ -421,7 +430,7 @@ class ApprovalCard(Translated, QFrame):
         self._state.setVisible(not self._open)
         self.setAccessibleName(title)
         self.setAccessibleDescription(". ".join(filter(None, (self._risk.text(), why, line))))
-        self.reason.editor.setPlaceholderText(_("Reason, if you reject it"))
+        self.reason.editor.setPlaceholderText(_("Reason to reject"))
         self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
         self._reject.setText(_("Reject"))
         self._reject.setAccessibleName(_("Reject"))
@@ -434,6 +443,10 @@ class ApprovalCard(Translated, QFrame):
         self._check()
 
     # Qt -----------------------------------------------------------------------------------------------------------------------------
+
+    def minimumSizeHint(self) -> QSize:
+        """Whatever it holds, it may get narrow: its rows become columns then."""
+        return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """A allows, R rejects, while the card has the keyboard and nothing is typed in it."""
@@ -467,3 +480,10 @@ class ApprovalCard(Translated, QFrame):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._refit()
+
+
+def _loosen(text: QLabel) -> None:
+    """Let a wrapped text be as narrow as its card: Qt would keep room for a few words."""
+    policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    policy.setHeightForWidth(True)
+    text.setSizePolicy(policy)

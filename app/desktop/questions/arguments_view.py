@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QTextOption, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
 from app.desktop.panes.wording import number
@@ -84,12 +84,15 @@ class ArgumentsView(Translated, QWidget):
         self._cut = label("", "small", self, wrap=True)
         self._error = label("", "error", self, wrap=True)
         self._error.setObjectName("approval-arguments-error")
-        head = QHBoxLayout()
+        pair = QHBoxLayout()
+        pair.setSpacing(0)
+        pair.addStretch(1)
+        pair.addWidget(self.copy)
+        pair.addWidget(self.edit)
+        head = self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         head.setSpacing(0)
-        head.addWidget(self.fold)
-        head.addStretch(1)
-        head.addWidget(self.copy)
-        head.addWidget(self.edit)
+        head.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
+        head.addLayout(pair, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -235,12 +238,23 @@ class ArgumentsView(Translated, QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._arrange()
         self._grow()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _arrange(self) -> None:
+        """Copy and Edit go under the title where there is no room beside it."""
+        needed = sum(button.sizeHint().width() for button in (self.fold, self.copy, self.edit))
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._head.setDirection(across if needed <= self.width() else down)
 
     def retranslate(self) -> None:
         self.fold.setText(_("Arguments"))
         self.fold.setIcon(theme().icon("chevron-down" if self._opened else "chevron-right"))
         self.fold.setIconSize(QSize(theme().px(14), theme().px(14)))
+        self._arrange()
         self.fold.setAccessibleName(_("Hide the arguments") if self._opened else _("Show the arguments"))
         self.copy.setText(_("Copy"))
         self.copy.setAccessibleName(_("Copy the arguments"))
