@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -40,8 +40,12 @@ FILTER_FROM = 240
 """The pane's height, in logical pixels at 100 %, from which there is room for the filter."""
 TEAM_ROOM = 110
 """How much higher the pane must be for the filter while several agents are listed."""
-TREE_SHARE = 0.45
+TREE_SHARE = 0.6
 """Most of the pane's height that a large team's tree takes."""
+REST = 130
+"""What heading, margins and two rows of the list take of the height, in pixels at 100 %."""
+CHIP = 76
+"""Widest an agent's name is beside the heading, in pixels at 100 %."""
 GROUPS = ("all", "calls", "errors", "events")
 
 
@@ -81,6 +85,8 @@ class ActivityPane(Pane):
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._splitter)
+        self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self.list.setMinimumHeight(48)
         self.column.addWidget(self._stack, 1)
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
         self._redraw = QTimer(self)
@@ -91,17 +97,14 @@ class ActivityPane(Pane):
 
     def _build_filter(self) -> None:
         self._filter = QWidget(self)
-        lines = QVBoxLayout(self._filter)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(6)
-        row = QHBoxLayout()
+        row = QHBoxLayout(self._filter)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
-        lines.addLayout(row)
         self.agent = QPushButton(self)
         self.agent.setObjectName("activity-agent-filter")
         mark(self.agent, "chip")
         self.agent.clicked.connect(lambda *_: self.tree.choose(""))
-        lines.addWidget(self.agent, 0, Qt.AlignmentFlag.AlignLeft)
+        self.tools.insertWidget(0, self.agent)
         self.words = QLineEdit(self)
         self.words.setObjectName("activity-filter")
         self.words.setClearButtonEnabled(True)
@@ -200,7 +203,9 @@ class ActivityPane(Pane):
         member = self.team.get(self.tree.chosen_run)
         self.agent.setVisible(member is not None)
         if member is not None:
-            self.agent.setText(f"{member.name}  ✕")
+            room = theme().px(CHIP)
+            name = self.agent.fontMetrics().elidedText(member.name, Qt.TextElideMode.ElideRight, room)
+            self.agent.setText(f"{name}  ✕")
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))
         self.tree.setVisible(bool(self.tree.members))
@@ -216,17 +221,15 @@ class ActivityPane(Pane):
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
         team = len(self.tree.members) > 1
         roomy = self.height() >= theme().px(FILTER_FROM + (TEAM_ROOM if team else 0))
-        self.tree.set_most(round(self.height() * TREE_SHARE))
-        chosen = bool(self.tree.chosen_run)
-        for widget in (self.words, self.group):
-            widget.setVisible(used or roomy)
-        self._filter.setVisible(bool(self.log.entries) and (used or roomy or chosen))
+        filtered = bool(self.log.entries) and (used or roomy)
+        self._filter.setVisible(filtered)
+        left = self.height() - theme().px(REST) - (self._filter.sizeHint().height() + 8 if filtered else 0)
+        self.tree.set_most(min(left, round(self.height() * TREE_SHARE)))
         self._find.setVisible(bool(self.log.entries) and not roomy)
 
     def _open_filter(self) -> None:
         """The button that stands for the filter in a short pane."""
-        for widget in (self._filter, self.words, self.group):
-            widget.show()
+        self._filter.show()
         self.words.setFocus()
 
     def _show_details(self) -> None:

@@ -112,6 +112,8 @@ class AgentRow(QWidget):
         self._paused = member.status == "paused"
         self.pause.set_icon("play" if self._paused else "pause")
         running = not member.over and member.status != "planned"
+        if not running:
+            self._close()
         for button in (self.pause, self.stop, self.message):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})

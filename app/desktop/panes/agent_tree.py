@@ -12,10 +12,8 @@ from app.desktop.team.state import Member
 from app.desktop.theme import theme
 from app.i18n import ngettext
 
-LEAST_ROWS = 4
-"""Agents that are shown without scrolling wherever the pane is high enough."""
-SURE_ROWS = 3
-"""Agents that are shown in a short pane too."""
+SURE_ROWS = 2
+"""Agents that are shown in the shortest pane."""
 _PADDING = 4
 """What the style sheet's padding takes from an item's height."""
 _RunRole = Qt.ItemDataRole.UserRole
@@ -97,6 +95,7 @@ class AgentTree(QTreeWidget):
         height = row.sizeHint().height() + _PADDING
         if item.sizeHint(0).height() != height:
             item.setSizeHint(0, QSize(0, height))
+            self.scheduleDelayedItemsLayout()
 
     def _on_changed(self, runs: frozenset[str]) -> None:
         members = self.members
@@ -142,6 +141,7 @@ class AgentTree(QTreeWidget):
             layout.activate()
         self._items[run_id].setSizeHint(0, QSize(0, row.sizeHint().height() + _PADDING))
         self._measure()
+        self.doItemsLayout()  # the rows below move only then
         self.scrollToItem(self._items[run_id])
 
     # -- choosing -------------------------------------------------------------------------------------------------------------
@@ -189,12 +189,12 @@ class AgentTree(QTreeWidget):
             self._measure()
 
     def _measure(self) -> None:
-        """As high as its rows, within bounds, and a few at least: a short pane scrolls the others."""
+        """As high as its rows, as far as the pane has room, and two of them at least; the others are scrolled."""
         heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]
         edges = 2 * self.frameWidth() + 2
-        most = max(self._most, sum(heights[:LEAST_ROWS]) + edges)
-        self._wanted = min(sum(heights) + edges, most)
-        self.setMinimumHeight(sum(heights[:SURE_ROWS]) + edges if heights else 0)
+        least = sum(heights[:SURE_ROWS]) + edges
+        self._wanted = min(sum(heights) + edges, max(self._most, least))
+        self.setMinimumHeight(least if heights else 0)
         self.setMaximumHeight(self._wanted if heights else 0)
         self.updateGeometry()
 

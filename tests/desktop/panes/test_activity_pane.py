@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.activity_pane import ActivityPane
@@ -17,6 +17,8 @@ from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Workflow
 from tests.desktop.panes.test_activity_log import event, one_run
+from tests.desktop.team.scenario import START, child, started, tree
+from tests.desktop.team.scenario import event as team_event
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
@@ -41,6 +43,9 @@ class Runs:
 
     async def resume(self, run_id: str) -> None:
         self.asked.append(("resume", run_id))
+
+    async def message(self, run_id: str, text: str) -> None:
+        self.asked.append((text, run_id))
 
 
 @pytest.fixture
@@ -152,3 +157,88 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
 async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
     spoken = pane.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken.startswith("CalculatorTool, done, ")
+
+
+@pytest.fixture
+async def team(pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> ActivityPane:
+    """The pane with four agents at depths 0 to 2."""
+    atelier.set("workflows", "get", Workflow(id="w1", name="Team"))
+    atelier.set("teams", "tree", lambda *_: tree())
+    pane.set_workflow("w1")
+    await settle()
+    for each in started():
+        pane.on_stream(each)
+    await quiet(pane, qtbot)
+    return pane
+
+
+async def quiet(pane: ActivityPane, qtbot: QtBot) -> None:
+    """Wait until nothing is due any more."""
+    for _round in range(2):
+        qtbot.waitUntil(lambda: not any(timer.isActive() for timer in (pane._redraw, pane.team._tell, pane.team._reload)))
+        await settle()
+
+
+async def test_the_tree_shows_every_agent_at_any_depth(team: ActivityPane, qtbot: QtBot) -> None:
+    assert [row.name for row in team.tree._rows.values()] == ["Ada", "Bea", "Dot", "Cid"]
+    dot = team.tree._items["dot"]
+    assert dot.parent().parent().parent() is None
+    assert team.tree.accessibleName() == "4 agents"
+    assert "CalculatorTool" in team.tree._rows["dot"].accessibleName()
+    assert team.team.state.total("ada", START).tokens == 220
+
+
+async def test_figures_follow_events_without_a_query_an_event(team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    before = len(atelier.calls("teams.tree"))
+    for number in range(200):
+        team.on_stream(child(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
+        team.on_stream(team_event(30, "token", "dot", content="x"))
+    await quiet(team, qtbot)
+    assert len(atelier.calls("teams.tree")) == before
+    assert "1.2\u202fk tokens" in team.tree._rows["dot"].accessibleName()
+
+
+async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, runs: Runs, qtbot: QtBot) -> None:
+    row = team.tree._rows["dot"]
+    low = row.height()
+    row.message.click()
+    await settle()
+    assert row.height() > low
+    row.field.setText("Look at events.py too")
+    qtbot.keyClick(row.field, Qt.Key.Key_Return)
+    await settle()
+    assert runs.asked == [("Look at events.py too", "dot")]
+    assert row.field is None
+    row.message.click()
+    qtbot.keyClick(row.field, Qt.Key.Key_Escape)
+    assert row.field is None
+
+
+async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qtbot: QtBot) -> None:
+    everything = len(titles(team))
+    team.tree.choose("dot")
+    assert titles(team) == ["Sub-agent started", "CalculatorTool"]
+    chip = team.findChild(QPushButton, "activity-agent-filter")
+    assert chip.isVisible()
+    chip.click()
+    assert len(titles(team)) == everything
+    assert not chip.isVisible()
+
+
+async def test_an_agent_is_opened_by_its_button_and_with_enter(team: ActivityPane, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(team.agent_opened) as told:
+        team.tree._rows["bea"].opener.click()
+    assert told.args == ["bea"]
+    team.tree.choose("dot")
+    with qtbot.waitSignal(team.agent_opened) as told:
+        qtbot.keyClick(team.tree, Qt.Key.Key_Return)
+    assert told.args == ["dot"]
+    assert team.tree._rows["ada"].opener.isHidden()
+
+
+async def test_a_new_turn_begins_with_its_own_agents(team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("teams", "tree", None)
+    again = StreamEvent(seq=90, workflow_id="w1", run_id="next", agent_name="Ada", chunk_type=ChunkType.WORKFLOW_START)
+    team.on_stream(again)
+    await quiet(team, qtbot)
+    assert list(team.tree._rows) == ["next"]

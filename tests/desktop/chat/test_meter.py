@@ -1,0 +1,55 @@
+"""What the header says of a team's use while it works."""
+
+from __future__ import annotations
+
+from app.desktop.chat.meter import UsageMeter, shares
+from app.desktop.team.state import Spent
+from app.domain.agent import Budget
+from app.domain.chat import Usage
+from tests.desktop.chat.conftest import Team
+from tests.desktop.team.scenario import event
+
+BUDGET = Budget(max_cost=2.0, max_tokens=1_000, max_seconds=60, max_tool_calls=10)
+
+
+def test_the_fullest_cap_comes_first() -> None:
+    found = shares(Spent(100, 50, 1.8, tool_calls=1, elapsed_ms=30_000), BUDGET)
+    assert [(share.name, round(share.part, 2)) for share in found] == [("Cost", 0.9), ("Time", 0.5), ("Tokens", 0.15), ("Tool calls", 0.1)]
+    assert shares(Spent(), Budget()) == []
+    assert shares(Spent(), Budget(max_tool_calls=0))[0].part == 1.0
+
+
+def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
+    meter = UsageMeter()
+    meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
+    assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
+    meter.take(
+        {"context_tokens": 9, "context_window": 10, "workflow": {"tokens_input": 3_000, "tokens_output": 0, "cost": 0.75}}, own=False
+    )
+    assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
+    meter.brief = True
+    meter.retranslate()
+    assert meter.text.text() == "3.0\u202fk tokens"
+
+
+def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
+    meter = UsageMeter()
+    assert meter.bar.isHidden()
+    meter.show_budget(Spent(100, 50, 1.8, 1, 30_000), BUDGET)
+    assert not meter.bar.isHidden()
+    assert meter.bar.part == 0.9
+    assert meter.bar.accessibleName() == "Budget: 90 % used"
+    assert "Cost: $1.80 of $2.00 (90 %)" in meter.toolTip()
+    assert "Tool calls: 1 of 10 (10 %)" in meter.toolTip()
+    meter.show_budget(None, None)
+    assert meter.bar.isHidden()
+
+
+async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
+    meter = team.panel.header.meter
+    assert "120" in meter.text.text()
+    sums = {"tokens_input": 5_000, "tokens_output": 0, "cost": 1.0}
+    await team.feed(event(20, "usage", "dot", tokens_input=780, tokens_output=0, cost=0.2, workflow=sums))
+    assert "5.0" in meter.text.text()
+    assert meter.bar.part == 1.0
+    assert "Tokens: 1.0\u202fk of 1.0\u202fk (100 %)" in meter.toolTip()
