@@ -30,6 +30,8 @@ TITLES = {
 DRAWER = ("timeline", "context")
 """Panes that need width: they lie below the conversation, and stay away until they are asked for."""
 DRAWER_HEIGHT = 320
+DRAWER_SHARE = 0.42
+"""Most of the window's height that it takes when it is opened."""
 WIDTH = 300
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
@@ -206,7 +208,8 @@ class Rail(Translated, QWidget):
         dock.show()
         dock.raise_()
         if opened and name in DRAWER and not dock.isFloating():
-            self._window.resizeDocks([dock], [theme().px(DRAWER_HEIGHT)], Qt.Orientation.Vertical)
+            height = min(theme().px(DRAWER_HEIGHT), round(self._window.height() * DRAWER_SHARE))
+            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
         if dock.isFloating():
             dock.activateWindow()
         if (pane := self.panes.get(name)) is not None:

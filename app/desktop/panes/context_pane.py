@@ -97,9 +97,6 @@ class ContextPane(Pane):
         box = QVBoxLayout(holder)
         box.setContentsMargins(6, 0, 6, 0)
         box.setSpacing(6)
-        self.facts = ElidedLabel("", self)
-        mark(self.facts, "small")
-        self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
@@ -113,7 +110,7 @@ class ContextPane(Pane):
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
-        row.addWidget(self.facts, 1)
+        row.addStretch(1)
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
         self.items = QListWidget(self)
@@ -272,13 +269,12 @@ class ContextPane(Pane):
         if request is None:
             self.items.clear()
             return
-        self.parts.show_parts(request.parts)
         facts = [words.tokens_words(request.tokens)]
         if request.window:
             facts.append(_("{share} of the window", share=percent(request.tokens / request.window)))
         if not request.exact:
             facts.append(_("system message and tools as they would be today"))
-        self.facts.setText(" · ".join(facts))
+        self.parts.show_parts(request.parts, " · ".join(facts))
         counts = {
             "messages": len(request.items),
             "tools": len(request.tools),

@@ -52,14 +52,16 @@ class PartsBar(Translated, QWidget):
         super().__init__(parent)
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
+        self.whole = ""
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         theme().changed.connect(self.updateGeometry)
 
-    def show_parts(self, parts: Sequence[PartSize]) -> None:
-        """Draw these parts; those without a token are left out."""
+    def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
+        """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
+        self.whole = whole
         self.retranslate()
         self.updateGeometry()
         self.update()
@@ -75,14 +77,18 @@ class PartsBar(Translated, QWidget):
         lines = max((line for line, _x, _part, _text in self._keys(width)), default=0) + 1
         return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
 
-    def _keys(self, width: int) -> list[tuple[int, int, PartSize, str]]:
-        """Line, left edge, part and text of each entry of the key."""
+    def _keys(self, width: int) -> list[tuple[int, int, PartSize | None, str]]:
+        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole."""
         metrics = QFontMetrics(theme().font(12))
-        placed = []
+        placed: list[tuple[int, int, PartSize | None, str]] = []
         line, x = 0, 0
-        for part in self.parts:
-            text = f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}"
-            wide = theme().px(14) + metrics.horizontalAdvance(text) + theme().px(12)
+        entries: list[tuple[PartSize | None, str]] = [
+            (part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in self.parts
+        ]
+        if self.whole:
+            entries.append((None, self.whole))
+        for part, text in entries:
+            wide = (theme().px(14) if part is not None else 0) + metrics.horizontalAdvance(text) + theme().px(12)
             if x and x + wide - theme().px(12) > width:
                 line, x = line + 1, 0
             placed.append((line, x, part, text))
@@ -100,22 +106,25 @@ class PartsBar(Translated, QWidget):
         painter.fillRect(bar, look.colour("border"))
         whole = max(1, sum(part.tokens for part in self.parts))
         x = 0.0
-        for part in self.parts:
-            wide = max(2.0, part.tokens / whole * bar.width())
-            painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(part.kind))
+        for each in self.parts:
+            wide = max(2.0, each.tokens / whole * bar.width())
+            painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(each.kind))
             x += wide
-            if wide > 4 and part is not self.parts[-1]:
+            if wide > 4 and each is not self.parts[-1]:
                 painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
         painter.setClipping(False)
         painter.setFont(look.font(12))
         side = look.px(8)
         for line, left, part, text in self._keys(self.width()):
             top = bar.height() + look.px(6) + line * look.px(KEY)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(part_colour(part.kind))
-            painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
-            painter.setPen(look.colour("muted"))
-            room = QRectF(left + look.px(14), top, self.width() - left - look.px(14), look.px(KEY))
+            indent = 0
+            if part is not None:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(part_colour(part.kind))
+                painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
+                indent = look.px(14)
+            painter.setPen(look.colour("muted" if part is not None else "text"))
+            room = QRectF(left + indent, top, self.width() - left - indent, look.px(KEY))
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
         painter.end()
 
@@ -126,5 +135,5 @@ class PartsBar(Translated, QWidget):
         ]
         self.setToolTip("\n".join(lines))
         self.setAccessibleName(_("Size by part"))
-        self.setAccessibleDescription("; ".join(lines))
+        self.setAccessibleDescription("; ".join([*lines, self.whole]))
         self.update()

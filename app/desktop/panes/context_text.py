@@ -130,7 +130,7 @@ def request_facts(summary: RequestSummary) -> str:
         size = _("{used} of {window} tokens", used=count, window=short_number(summary.window))
     else:
         size = tokens_words(summary.tokens_input)
-    return " · ".join(filter(None, (clock_time(summary.time), "≈ " + size if summary.estimated else size, summary.model)))
+    return " · ".join(filter(None, ("≈ " + size if summary.estimated else size, clock_time(summary.time), summary.model)))
 
 
 def as_json(request: SentRequest) -> str:

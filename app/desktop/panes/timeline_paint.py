@@ -20,6 +20,8 @@ TICK_PX = 84
 INDENT = 12
 LABEL_FROM = 30
 """Bars with less room than this for text, in pixels at 100 %, have none."""
+SHORTEST = 7
+"""Fewest letters of a cut title that still say something, the … counted."""
 RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {
     "processing": ("loader-circle", "accent"),
@@ -154,6 +156,8 @@ def _paint_label(painter: QPainter, view: TimelineView, rect: QRectF, title: str
     painter.setFont(theme().font(11, 500))
     painter.setPen(QColor(colour))
     shown = QFontMetrics(painter.font()).elidedText(title, Qt.TextElideMode.ElideRight, int(inner.width()))
+    if shown != title and len(shown) < SHORTEST:
+        return
     painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 

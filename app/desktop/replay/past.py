@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import fields
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
-from app.desktop.chat.entries import Entry, entry_from
+from app.desktop.chat.entries import Asked, Call, Entry, entry_from
 from app.desktop.chat.view import ChatView
 from app.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS
 from app.desktop.panes.task_order import arrange
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from app.domain.task import Task
     from app.engine.services.team_views import AgentNode, Snapshot
     from app.engine.services.transcript import TranscriptEntry
-
-
-_BEGAN = re.compile(r"began=[\d.]+")
-"""When a card was made is no content."""
 
 
 class PastTeam(TeamModel):
@@ -75,11 +70,22 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
 
 def _take(old: Entry, new: Entry) -> bool:
     """Give an entry the content of its later self; whether anything differs."""
-    if _BEGAN.sub("", repr(old)) == _BEGAN.sub("", repr(new)):
+    if _equal(old, new):
         return False
     for field in fields(Entry):
         setattr(old, field.name, getattr(new, field.name))
     return True
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values show the same; when a card was made is no content."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Entry | Call | Asked):
+        return all(_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one) if each.name != "began")
+    if isinstance(one, list):
+        return len(one) == len(other) and all(_equal(a, b) for a, b in zip(one, other, strict=True))
+    return bool(one == other)
 
 
 class PastSide(Translated, QWidget):
@@ -99,13 +105,15 @@ class PastSide(Translated, QWidget):
         self._tasks: tuple[Task, ...] = ()
         self._agents_title, self._tasks_title = label("", "heading", self), label("", "heading", self)
         self.agents, self.tasks = _tree_widget("replay-agents", self), _tree_widget("replay-tasks", self)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(10, 12, 10, 12)
-        box.setSpacing(6)
-        box.addWidget(self._agents_title)
-        box.addWidget(self.agents, 3)
-        box.addWidget(self._tasks_title)
-        box.addWidget(self.tasks, 2)
+        self._halves = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
+        self._halves.setContentsMargins(10, 12, 10, 12)
+        self._halves.setSpacing(12)
+        for title, view, share in ((self._agents_title, self.agents, 3), (self._tasks_title, self.tasks, 2)):
+            half = QVBoxLayout()
+            half.setSpacing(6)
+            half.addWidget(title)
+            half.addWidget(view, 1)
+            self._halves.addLayout(half, share)
         self.agents.itemClicked.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         self.agents.itemActivated.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         self.retranslate()
@@ -114,6 +122,10 @@ class PastSide(Translated, QWidget):
         """The agents and tasks of this moment."""
         self._tree, self._tasks = snapshot.tree, snapshot.tasks
         self._fill()
+
+    def lie_down(self, flat: bool) -> None:
+        """Agents and tasks beside each other, where the column is a band; else one above the other."""
+        self._halves.setDirection(QBoxLayout.Direction.LeftToRight if flat else QBoxLayout.Direction.TopToBottom)
 
     def mark_agent(self, run_id: str) -> None:
         """The run whose transcript is shown."""

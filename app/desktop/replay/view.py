@@ -58,6 +58,7 @@ class ReplayView(Translated, QWidget):
         self._names: dict[str, str] = {}
         self._agent = ""
         self._loading = False
+        self._wide: bool | None = None
         self.jobs = Jobs(self, self.failed.emit)
         self.team = PastTeam(self)
         self.host = TranscriptHost(self, self.team)
@@ -174,6 +175,7 @@ class ReplayView(Translated, QWidget):
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(action)
         theme().changed.connect(self._dress)
+        theme().changed.connect(self._turn_body)
         self._dress()
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
@@ -302,11 +304,19 @@ class ReplayView(Translated, QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._turn_body()
+
+    def _turn_body(self) -> None:
+        """Agents and tasks beside the transcript where there is width, as a band below it otherwise."""
         wide = self.width() >= theme().px(SIDE_FROM)
-        self.side.setVisible(wide)
-        if wide and event.oldSize().width() < theme().px(SIDE_FROM):
-            side = theme().px(210)
-            self.body.setSizes([max(1, self.width() - side), side])
+        if wide == self._wide:
+            return
+        self._wide = wide
+        self.body.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+        self.side.lie_down(not wide)
+        side = theme().px(210 if wide else 150)
+        whole = self.width() if wide else self.body.height()
+        self.body.setSizes([max(1, whole - side), side])
 
     def retranslate(self) -> None:
         self._title.setText(_("Replay"))
