@@ -109,7 +109,7 @@ def test_later_answers_nothing_and_the_inbox_brings_it_back(open_desk: OpenDesk)
     desk.gone("user-question-modal")
     desk.action("show-questions")
     desk.until(lambda: rendered(desk.find("pending-count")) == "1", "one question waits")
-    assert "later" in rendered(desk.find("question-inbox"))
+    desk.until_shown("question-inbox", "later")
     [question] = desk.engine(lambda a: a.questions.pending())
     assert question.status is QuestionStatus.PENDING
     desk.click(f"inbox-open-{question.id}")
