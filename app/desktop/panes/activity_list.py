@@ -87,6 +87,8 @@ def entry_title(entry: Entry) -> str:
         return _(_DECIDED.get(status, status))
     if entry.kind is ChunkType.SUB_AGENT_ERROR and entry.data.get("status") in {"cancelled", "abandoned", "not_run"}:
         return _("Sub-agent: {status}", status=_(RUN_WORDS[str(entry.data["status"])]))
+    if entry.kind is ChunkType.MESSAGE and entry.depth and entry.data.get("role") == "user":
+        return _("Message to {agent}", agent=entry.agent_name)
     if entry.kind is ChunkType.MESSAGE:
         return _("Your message") if entry.data.get("role") == "user" else _("Reply")
     if entry.kind is ChunkType.WORKFLOW_COMPLETE:
@@ -141,6 +143,11 @@ def entry_details(entry: Entry) -> str:
     return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
 
 
+def _teller(entry: Entry) -> str:
+    """Whose doing a row is, when it is a sub-agent's."""
+    return entry.agent_name if entry.depth else ""
+
+
 class ActivityModel(QAbstractListModel):
     """The entries that pass the filter."""
 
@@ -174,10 +181,10 @@ class ActivityModel(QAbstractListModel):
         if role == EntryRole:
             return entry
         if role == Qt.ItemDataRole.ToolTipRole:
-            return entry_summary(entry) or None
+            return "\n".join(filter(None, (_teller(entry), entry_summary(entry)))) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[entry.status]) if entry.status in CALL_WORDS else ""
-            return ", ".join(filter(None, (entry_title(entry), state, entry_summary(entry), entry_time(entry))))
+            return ", ".join(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
         return None
 
 

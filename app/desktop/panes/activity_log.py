@@ -33,6 +33,7 @@ class Entry:
     kind: ChunkType
     agent_name: str = ""
     run_id: str = ""
+    depth: int = 0
     call_id: str = ""
     tool: str = ""
     status: str = ""
@@ -105,7 +106,7 @@ class ActivityLog:
             return self._call(event)
         if event.chunk_type in _SILENT:
             return False
-        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, data=dict(event.data))
+        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data))
         if event.chunk_type in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}:
             entry.error = str(event.data.get("message") or event.data.get("error") or "")
         self.entries.append(entry)
@@ -122,7 +123,7 @@ class ActivityLog:
         key = (event.run_id, str(data.get("call_id", "")))
         entry = self._calls.get(key)
         if entry is None:
-            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, call_id=key[1], tool=str(data.get("tool", "")))
+            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, key[1], str(data.get("tool", "")))
             entry.status = "running"
             self._calls[key] = entry
             self.entries.append(entry)

@@ -225,6 +225,16 @@ async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qt
     assert not chip.isVisible()
 
 
+async def test_a_row_says_which_sub_agent_it_is_of(team: ActivityPane, qtbot: QtBot) -> None:
+    team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
+    await quiet(team, qtbot)
+    model = team.list.model()
+    rows = {model.index(row, 0).data(): model.index(row, 0) for row in range(model.rowCount())}
+    assert "Message to Dot" in rows
+    assert rows["CalculatorTool"].data(Qt.ItemDataRole.AccessibleTextRole).startswith("CalculatorTool, working, Dot")
+    assert rows["CalculatorTool"].data(Qt.ItemDataRole.ToolTipRole).startswith("Dot\n")
+
+
 async def test_an_agent_is_opened_by_its_button_and_with_enter(team: ActivityPane, qtbot: QtBot) -> None:
     with qtbot.waitSignal(team.agent_opened) as told:
         team.tree._rows["bea"].opener.click()
