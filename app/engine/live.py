@@ -21,6 +21,7 @@ from app.engine.run.steps import Done, Wait, next_step
 from app.engine.slots import Slots
 from app.i18n import _
 from app.llm.secrets import redact
+from app.logs import correlation
 from app.storage.repositories import Repositories
 
 log = logging.getLogger(__name__)
@@ -115,15 +116,25 @@ class LiveRuns:
         live.driver = Driver(self._env, live.handle, self.slots)
         live.task = asyncio.create_task(self._work(live, live.driver), name=f"run {state.run_id}")
 
-    async def stop(self, live: LiveRun, kind: Literal["cancel", "interrupt"], *then: EventBody, end: RunFinished = CANCEL) -> bool:
-        """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped."""
+    async def stop(
+        self,
+        live: LiveRun,
+        kind: Literal["cancel", "interrupt"],
+        *then: EventBody,
+        end: RunFinished = CANCEL,
+        after: tuple[asyncio.Task[None], ...] = (),
+    ) -> bool:
+        """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped.
+
+        The step is stopped at once; what that means is written when ``after`` is done.
+        """
         while live.at_work and live.driver is not None and live.task is not None:
             driver, task = live.driver, live.task
             if driver.stop is not None:
                 # Someone else's, who did not wait for its end.
                 await _either(driver.stop.done, task)
                 continue
-            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end)
+            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
             task.cancel()
             # After an interruption the driver goes on: then it is over only when the run is.
             await (_either(stop.done, task) if kind == "interrupt" else asyncio.wait({task}))
@@ -139,15 +150,20 @@ class LiveRuns:
         """
         top = await self.load(run_id)
         while True:
-            below = await self.below(top)
-            runs = [live for live in (top, *below) if not live.handle.current.status.final]
+            runs = [live for live in (top, *await self.below(top)) if not live.handle.current.status.final]
             if not runs:
                 return
-            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one.
+            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one. What is
+            # written goes from the bottom up, so that everybody's end counts what those below it used.
             for live in runs:
                 live.stopping = True
+            ends: dict[str, asyncio.Task[None]] = {}
+            for live in reversed(runs):
+                state = live.handle.current
+                below_it = tuple(ends[child.id] for child in state.children if child.id in ends)
+                ends[state.run_id] = asyncio.create_task(self._end(live, end if live is top else CANCEL, below_it))
             try:
-                await asyncio.gather(*(self._end(live, end if live is top else CANCEL) for live in runs))
+                await asyncio.gather(*ends.values())
             finally:
                 for live in runs:
                     live.stopping = False
@@ -161,9 +177,11 @@ class LiveRuns:
             found += [loaded, *await self.below(loaded)]
         return found
 
-    async def _end(self, live: LiveRun, end: RunFinished) -> None:
-        if await self.stop(live, "cancel", end=end):
+    async def _end(self, live: LiveRun, end: RunFinished, after: tuple[asyncio.Task[None], ...]) -> None:
+        if await self.stop(live, "cancel", end=end, after=after):
             return
+        if after:
+            await asyncio.wait(after)
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
         text = end.error or CANCELLED
 
@@ -208,14 +226,15 @@ class LiveRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work(self, live: LiveRun, driver: Driver) -> None:
-        try:
-            await driver.drive()
-        except Exception as error:
-            self._broke(live, error)
-        else:
-            self.settled(live)
-            # Something may be said between the driver's last look and its end.
-            asyncio.get_running_loop().call_soon(self._again, live)
+        with correlation(live.handle.current.correlation_id):
+            try:
+                await driver.drive()
+            except Exception as error:
+                self._broke(live, error)
+            else:
+                self.settled(live)
+                # Something may be said between the driver's last look and its end.
+                asyncio.get_running_loop().call_soon(self._again, live)
 
     def _again(self, live: LiveRun) -> None:
         if self._runs.get(live.handle.run_id) is live:

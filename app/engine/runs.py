@@ -13,7 +13,7 @@ from app.domain.approval import ApprovalPolicy
 from app.domain.base import new_id
 from app.domain.chat import ImagePart
 from app.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from app.domain.events import Dispatch, RunStarted, UserMessage
+from app.domain.events import Dispatch, PauseReason, RunStarted, UserMessage
 from app.domain.settings import Settings
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, RunMode, RunStatus, Workflow
@@ -247,7 +247,9 @@ class RunManager(Steering):
                         # Its parent ended while it was being stopped.
                         await self._runs.cancel(row.id)
                         continue
-                await self.resume(row.id)
+                if await self._held_above(row):
+                    continue
+                await self.resume(row.id, below=False)
             except AtelierError as error:
                 log.warning("run %s cannot go on: %s", row.id, error)
             except ValueError:
@@ -257,6 +259,13 @@ class RunManager(Steering):
                 if row.status is RunStatus.PROCESSING:
                     resumed.append(row.id)
         return resumed
+
+    async def _held_above(self, row: Run) -> bool:
+        """Whether a person paused a run above a sub-agent, which a kill then kept from pausing itself."""
+        if row.parent_run_id is None:
+            return False
+        above = await self._above(await self._runs.load(row.id))
+        return any(live.handle.current.pause is PauseReason.USER for live in above)
 
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended: the next start goes on with them."""

@@ -38,7 +38,7 @@ from app.engine.run.prompt import FINISH_NOTE
 from app.engine.run.reduce import FINISH_NOW
 from app.engine.run.results import call_finished, closed
 from app.engine.run.state import RunState
-from app.engine.run.steps import Wait, next_step
+from app.engine.run.steps import Done, Wait, next_step
 from app.i18n import N_
 from app.tools.core.user_question import answer_result
 
@@ -88,6 +88,7 @@ class Steering:
         mode: RunMode | None = None,
         steps: int | None = None,
         finish: bool = False,
+        below: bool = True,
     ) -> None:
         """Go on with a run that was paused, cut off by a kill, stopped at a limit, or failed to reach its model.
 
@@ -98,6 +99,7 @@ class Steering:
                 it again.
             steps: in stepping mode, how many steps to take; None takes them all.
             finish: give one last answer without tools, whatever the limit says.
+            below: False leaves what is below it as it is.
 
         Raises:
             ConflictError: the run is over, or at work already.
@@ -106,7 +108,8 @@ class Steering:
         if live.at_work and live.driver is not None and live.driver.pause_requested:
             # The pause that was asked for has not come yet: take it back.
             live.driver.pause_requested = False
-            await self._resume_below(live, mode)
+            if below:
+                await self._resume_below(live, mode)
             return
         state = live.handle.current
         if state.failed and (await self._env.repos.workflows.get(state.workflow_id)).head_run_id != run_id:
@@ -135,7 +138,8 @@ class Steering:
                 self._runs.revived(live)
         finally:
             self._runs.drive(live)
-        await self._resume_below(live, mode)
+        if below:
+            await self._resume_below(live, mode)
 
     async def _resume_with(
         self,
@@ -163,11 +167,22 @@ class Steering:
         return [await self._runs.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
 
     async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
-        """Let go on what was paused together with a run."""
+        """Let go on what was paused together with a run, and what a kill cut off below it."""
         for child in await self._runs.below(live):
             if child.driver is not None and child.at_work:
                 child.driver.pause_requested = False
-            await self._resume_from(child, PauseReason.USER, RunResumed(mode=mode))
+                continue
+            lost = await lost_reply(self._env.repos, child.handle.run_id)
+
+            def decide(now: RunState, lost: list[EventBody] = lost) -> list[EventBody] | None:
+                cut_off = now.pause is None and not isinstance(next_step(now), Wait | Done)
+                return (
+                    [RunResumed(mode=mode, steps=now.steps if cut_off else None), *lost]
+                    if cut_off or now.pause is PauseReason.USER
+                    else None
+                )
+
+            await self._env.journal.append_if(child.handle, decide, clear_partial=True)
             self._runs.drive(child)
 
     async def step(self, run_id: str) -> int:

@@ -69,12 +69,14 @@ class Stop:
     Attributes:
         done: whether it was done, once that is known; False when the run was over before it could be.
         end: how the run ends, when it is not to go on.
+        after: the ends of the runs below it; its own is written when they are.
     """
 
     kind: Literal["cancel", "interrupt"]
     done: asyncio.Future[bool]
     then: tuple[EventBody, ...] = ()
     end: RunFinished = CANCEL
+    after: tuple[asyncio.Task[None], ...] = ()
 
 
 class Driver:
@@ -82,6 +84,7 @@ class Driver:
 
     Attributes:
         pause_requested: the run pauses at the next step's border.
+        waits_for_slot: it has not begun, because as many teams are at work as may be.
         stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the program closes, and
             the journal is left as it is for the next start.
     """
@@ -93,6 +96,7 @@ class Driver:
         self._calls = ToolCalls(env, handle)
         self._model_call: ModelCall | None = None
         self.pause_requested = False
+        self.waits_for_slot = False
         self.stop: Stop | None = None
 
     async def drive(self) -> None:
@@ -107,7 +111,7 @@ class Driver:
             while True:
                 try:
                     if not has_slot:
-                        waited = await self._slots.take(self._handle.current.root_run_id)
+                        waited = await self._slot()
                         has_slot = True
                         if waited:
                             await self._forget_wait()
@@ -127,6 +131,13 @@ class Driver:
         finally:
             if has_slot:
                 self._slots.free(self._handle.current.root_run_id)
+
+    async def _slot(self) -> bool:
+        self.waits_for_slot = True
+        try:
+            return await self._slots.take(self._handle.current.root_run_id)
+        finally:
+            self.waits_for_slot = False
 
     async def _forget_wait(self) -> None:
         """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
@@ -195,10 +206,19 @@ class Driver:
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
         failed: EventBody = RunFailed(code=code, message=message)
         kept = self._model_call.interrupted("error") if self._model_call and not isinstance(error, StorageError) else []
-        if self._handle.current.parent_run_id is not None:
-            # Nobody would try a sub-agent again: its parent is told.
+        child = self._handle.current.parent_run_id is not None
+        if child:
+            # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
             failed = RunFinished(status=RunStatus.ERROR, error=message)
-        await self._env.teams.conclude(self._handle, lambda now: None if now.status.final else [*kept, failed], clear_partial=True)
+            await self._env.teams.stop_below(self._handle)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            closing = closing_events(now, CallStatus.CANCELLED, message, lost=True) if child else []
+            return [*kept, *closing, failed]
+
+        await self._env.teams.conclude(self._handle, decide, clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
@@ -246,6 +266,8 @@ class Driver:
             return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
 
         try:
+            if stop.after:
+                await asyncio.wait(stop.after)
             await self._env.teams.conclude(self._handle, decide, clear_partial=True)
         except Exception:
             done = False

@@ -335,7 +335,11 @@ class ModelCall:
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
-        await self._env.teams.conclude(self._handle, lambda now: [*self.interrupted("error"), end], clear_partial=True)
+        # Nobody would read what those in its background find out.
+        await self._env.teams.stop_below(self._handle)
+        await self._env.teams.conclude(
+            self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
+        )
 
 
 def retry_delay(retries: int, chance: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.approval import ApprovalRequest, ApprovalStatus
+from app.domain.approval import ApprovalRequest
 from app.domain.events import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -79,9 +79,8 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
+    # A run that is stopped says in the same commit what its workflow is then.
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
-    if body.status is ApprovalStatus.CANCELLED:
-        del out.workflow["status"]
 
 
 @on(ApprovalAskedAgain)

@@ -13,9 +13,10 @@ from app.domain import limits
 from app.domain.events import RunFinished
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import RunStatus
+from app.logs import correlation
 
 if TYPE_CHECKING:
-    from app.engine.live import LiveRuns
+    from app.engine.live import LiveRun, LiveRuns
     from app.engine.run.environment import RunEnvironment
     from app.engine.team.teams import Teams
 
@@ -80,13 +81,14 @@ class InactivityWatch:
         now = self._env.clock.monotonic()
         for run_id in sorted(alive):
             live = self._live.get(run_id)
-            if live is None or not live.at_work or live.handle.current.status is not RunStatus.PROCESSING:
+            if live is None or not _works(live):
                 # What it waited for is over when it works again: that moment is where the time begins.
                 self._active[run_id] = now
                 continue
             idle = now - self._active.setdefault(run_id, now)
             if idle >= self.timeout_s:
-                log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
+                with correlation(live.handle.current.correlation_id):
+                    log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
                 error = f"Timeout: it did nothing for {idle:.0f} seconds."
                 await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
         for run_id in [run_id for run_id in self._active if run_id not in alive]:
@@ -97,3 +99,9 @@ class InactivityWatch:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _works(live: LiveRun) -> bool:
+    """Whether it is up to the run itself that something happens: it waits for nobody, and for no slot."""
+    begun = live.at_work and live.driver is not None and not live.driver.waits_for_slot
+    return begun and live.handle.current.status is RunStatus.PROCESSING

@@ -1,0 +1,245 @@
+"""Stopping reaches everybody below: every stream is closed, every run is over, and what was done and used is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+
+from app.domain.events import Dispatch, RunFinished
+from app.domain.stream import ChunkType
+from app.domain.workflow import RunStatus, WorkflowStatus
+from app.engine import Atelier
+from app.llm.scripted import ScriptedModel
+from app.tools.base import Effect, Input, Outcome, Tool, ToolContext
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_parent, ask_user, begin, bodies, calculate, call, lead, spawn, team_rows
+
+
+class Nothing(Input):
+    pass
+
+
+class Hang(Tool):
+    """Never ends by itself, and tells when it was stopped."""
+
+    name: ClassVar[str] = "hang"
+    section: ClassVar[str] = "core_ops"
+    effect: ClassVar[Effect] = Effect.WRITE
+    input: ClassVar[Any] = Nothing
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.stopped = 0
+
+    @property
+    def description(self) -> str:
+        return "Hangs."
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped += 1
+        raise AssertionError("it cannot come here")
+
+
+async def until_begun(*models: Stuck) -> None:
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(model.begun.wait() for model in models))
+
+
+def deep_team() -> tuple[Cast, list[Stuck]]:
+    """A root with 3 sub-agents that each have 4 of their own: 15 below it, the 12 at the bottom in the middle of a reply."""
+    bottom = {f"Leaf_{n}_{m}": Stuck(("So ", "far")) for n in range(3) for m in range(4)}
+    middle = {f"Middle_{n}": [[spawn(f"m{m}", f"Leaf {n} {m}", wait=False) for m in range(4)], [calculate()], "no"] for n in range(3)}
+    stuck = {f"Middle_{n}": Stuck(("Mid",)) for n in range(3)}
+
+    class Turns:
+        def __init__(self, name: str) -> None:
+            self._models = [ScriptedModel(middle[name][:1]), stuck[name]]
+
+        def stream(self, request: Any) -> Any:
+            return self._models.pop(0).stream(request)
+
+    root = [[spawn(f"s{n}", f"Middle {n}") for n in range(3)], "no"]
+    return Cast(Lead=root, **bottom, **{name: Turns(name) for name in middle}), [*bottom.values(), *stuck.values()]
+
+
+async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_atelier: Opener) -> None:
+    cast, models = deep_team()
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await until_begun(*models)
+        rows = await team_rows(atelier, workflow_id)
+        assert (len(rows), max(row.depth for row in rows.values())) == (16, 2)
+        await atelier.runs.cancel(run_id)
+        rows = await team_rows(atelier, workflow_id)
+        assert {row.status for row in rows.values()} == {RunStatus.CANCELLED}
+        assert [model.open for model in models] == [0] * 15
+        assert (await atelier.repos.workflows.get(workflow_id)).status is WorkflowStatus.IDLE
+        assert atelier.runs.active(workflow_id) is None
+        assert atelier.runs.teams.alive == {}
+        for row in rows.values():
+            assert len(await bodies(atelier, row.id, "run_finished")) == 1
+        # Everybody learned of the ends below it, each with what was said until then.
+        ends = [end for row in rows.values() for end in await bodies(atelier, row.id, "child_finished")]
+        assert len(ends) == 15
+        assert sorted(end.report for end in ends) == ["Mid"] * 3 + ["So far"] * 12
+        messages = await atelier.repos.messages.page(workflow_id)
+        assert sum(message.kind == "interrupted" for message in messages) == 15
+
+
+async def test_a_tool_of_a_sub_agent_is_stopped_with_its_root(open_atelier: Opener) -> None:
+    hang = Hang()
+    cast = Cast(Lead=[[spawn()], "no"], Helper=[[call("hang", "h")], "no"])
+    async with open_atelier(model_factory=cast) as atelier:
+        atelier.registry.register(hang)
+        workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "hang"))
+        async with asyncio.timeout(20):
+            await hang.begun.wait()
+        await atelier.runs.cancel(run_id)
+        rows = await team_rows(atelier, workflow_id)
+        assert hang.stopped == 1
+        (execution,) = await atelier.repos.executions.for_runs([rows["Helper"].id])
+        assert execution.status == "cancelled"
+
+
+async def test_what_those_below_used_counts_for_the_one_that_was_stopped(open_atelier: Opener) -> None:
+    """A grandchild that is stopped together with its parent: what it used is in what the root is told of its child."""
+    stuck = Stuck()
+
+    class Deep:
+        def __init__(self) -> None:
+            self._models = [ScriptedModel([[calculate()]]), stuck]
+
+        def stream(self, request: Any) -> Any:
+            return self._models.pop(0).stream(request)
+
+    cast = Cast(Lead=[[spawn("s", "Middle")], "told"], Middle=[[spawn("t", "Deep")], "no"], Deep=Deep())
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await until_begun(stuck)
+        await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Middle"].id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        (end,) = await bodies(atelier, run_id, "child_finished")
+        assert end.spent.tool_calls == 2
+        assert end.spent.usage.tokens_output == 16
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.total.usage.tokens_output == 16 + 16
+
+
+@pytest.mark.parametrize("waits", ["user", "parent", "approval", "paused"])
+async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opener, waits: str) -> None:
+    asked = {"user": [ask_user()], "parent": [ask_parent()], "approval": [spawn("deep", "Deep")], "paused": [calculate()]}[waits]
+    cast = Cast(Lead=[[spawn()], "no"], Helper=[asked, "no"])
+    mode = {"approval": "manual"}.get(waits, "auto")
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        config = lead(approval=mode) if waits != "paused" else lead()
+        workflow = await atelier.workflows.create()
+        run_id = await atelier.runs.send(workflow.id, "Work.", agent=config, mode="stepping" if waits == "paused" else "auto")
+        if waits == "approval":
+            await seen.until(ChunkType.VALIDATION_REQUIRED)
+            await atelier.approvals.approve((await atelier.approvals.pending())[0].id)
+            await seen.until(ChunkType.VALIDATION_REQUIRED, pending=1, operation="spawn")
+            await seen.until(ChunkType.SUB_AGENT_START)
+            async with asyncio.timeout(10):
+                while not any(r.agent_name == "Helper" for r in await atelier.approvals.pending()):
+                    await asyncio.sleep(0)
+        elif waits == "paused":
+            await atelier.runs.wait(run_id)
+            for _ in range(2):
+                await atelier.runs.step(run_id)
+                await atelier.runs.wait(run_id)
+        else:
+            await seen.until(ChunkType.RUN_STATUS, status=f"awaiting_{waits}")
+            cast.models["Lead"].gate = asyncio.Event()
+        row = (await team_rows(atelier, workflow.id))["Helper"]
+        assert not row.status.final
+        await atelier.runs.cancel(run_id)
+        rows = await team_rows(atelier, workflow.id)
+        assert {row.status for row in rows.values()} == {RunStatus.CANCELLED}
+        stored = await atelier.repos.workflows.get(workflow.id)
+        assert (stored.status, stored.pending_questions, stored.pending_approvals) == (WorkflowStatus.IDLE, 0, 0)
+        assert await atelier.questions.pending() == []
+        assert await atelier.approvals.pending() == []
+
+
+async def test_a_stopped_sub_agents_question_is_gone_and_its_parent_goes_on(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn()], "Without it, then."], Helper=[[ask_user()], "no"])
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.USER_QUESTION_START)
+        await atelier.runs.cancel((await team_rows(atelier, workflow_id))["Helper"].id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        stored = await atelier.repos.workflows.get(workflow_id)
+        assert (stored.status, stored.pending_questions) == (WorkflowStatus.COMPLETED, 0)
+    assert (cast.result()["success"], cast.result()["code"]) == (False, "cancelled")
+
+
+async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) -> None:
+    stuck = Stuck()
+    cast = Cast(Lead=[[spawn()], "Something new."], Helper=stuck)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await until_begun(stuck)
+        second = await atelier.runs.send(workflow_id, "Forget it.", agent=lead(), strategy=Dispatch.TERMINATE)
+        assert second != run_id
+        assert (await atelier.runs.wait(second)).status is RunStatus.COMPLETED
+        rows = await atelier.repos.runs.list(workflow_id)
+        assert [row.status.value for row in rows] == ["cancelled", "cancelled", "completed"]
+    assert stuck.open == 0
+
+
+async def test_task_complete_stops_what_works_in_the_background(open_atelier: Opener) -> None:
+    stuck = Stuck()
+    cast = Cast(Lead=[[spawn(wait=False)], "Wait.", [call("task_complete", "t", summary="Enough.")]], Helper=stuck)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await until_begun(stuck)
+        await atelier.runs.message(run_id, "Enough now.")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
+    assert stuck.open == 0
+
+
+async def test_a_sub_agent_that_ends_in_the_very_moment_it_is_stopped_is_told_to_its_parent(open_atelier: Opener) -> None:
+    """The commit of its end is under way when the stop arrives: the end stands, and its parent goes on."""
+    cast = Cast(Lead=[[spawn()], "done"], Helper=["report"])
+    caught: list[asyncio.Task[None]] = []
+    atelier: Atelier
+
+    def fault(point: str) -> None:
+        if point == "before_commit:child_finished" and not caught:
+            run_id = next(row for row in atelier.environment.team._live._runs.values() if row.handle.current.depth == 1).handle.run_id
+            caught.append(asyncio.ensure_future(atelier.runs.cancel(run_id)))
+
+    async with open_atelier(model_factory=cast, fault=fault) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+            await caught[0]
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.COMPLETED
+        assert atelier.runs.teams.alive == {}
+    assert cast.result()["report"] == "report"
+
+
+async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: Opener) -> None:
+    stuck = Stuck()
+    cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep", wait=False)], RuntimeError("it fell over")], Deep=stuck)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        rows = await team_rows(atelier, workflow_id)
+        assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
+        (end,) = await bodies(atelier, rows["Deep"].id, "run_finished")
+        assert isinstance(end, RunFinished)
+        assert atelier.runs.teams.alive == {}
+    assert stuck.open == 0
+    assert "it fell over" in cast.result()["error"]
