@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.desktop.panes.jobs import error_text
-from app.desktop.panes.wording import ago
 from app.desktop.questions import approval_wording as wording
 from app.desktop.questions.answer_field import AnswerField
 from app.desktop.questions.approval_desk import Draft, approval_desk
 from app.desktop.questions.approval_details import ApprovalDetails
+from app.desktop.questions.approval_header import ApprovalHeader, loosen
 from app.desktop.questions.argument_check import refusal
 from app.desktop.questions.arguments_view import ArgumentsView
 from app.desktop.questions.body import Body
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import ElidedLabel, IconButton, Pill, Translated, label
+from app.desktop.widgets import Translated, label
 from app.domain import limits
 from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from app.i18n import _
@@ -36,8 +36,6 @@ MOST_HEIGHT = 460
 LEAST_BODY = 48
 LEAST_WIDTH = 120
 """Pixels, whatever the size of text: panes may be narrow."""
-SOON_S = 15
-"""Remaining seconds from which the time is shown as a warning."""
 SIDE = 12
 
 
@@ -57,15 +55,17 @@ class ApprovalCard(Translated, QFrame):
     def __init__(self, bridge: Bridge, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("approval-card")
-        mark(self, "approval")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # no click: a letter typed after it must not decide anything
         self._bridge, self.desk = bridge, approval_desk(bridge)
         self.request = self.desk.get(request.id) or request
+        mark(self, "approval" if self._open else "card")
         self._most: int | None = None
         self._busy = self._fitting = self._taking = False
         self._where = ""
         self._menu: QMenu | None = None
         self._build()
+        for button in (self.arguments.fold, self.arguments.copy, self.arguments.edit, self.head.show_button):
+            button.installEventFilter(self)
         self._take_draft()
         self.retranslate()
         self.desk.updated.connect(self._updated)
@@ -80,7 +80,9 @@ class ApprovalCard(Translated, QFrame):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(SIDE, 10, SIDE, SIDE)
         self._column.setSpacing(8)
-        self._column.addLayout(self._header())
+        self.head = ApprovalHeader(self)
+        self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
+        self._column.addWidget(self.head)
         self._area = QScrollArea(self)
         self._area.setObjectName("approval-scroll")
         self._area.setWidgetResizable(True)
@@ -92,54 +94,13 @@ class ApprovalCard(Translated, QFrame):
         self._error = label("", "error", self, wrap=True)
         self._error.setObjectName("approval-error")
         self._error.hide()
-        _loosen(self._error)
+        loosen(self._error)
         self._column.addWidget(self._error)
         self.reason = AnswerField(1, self, limit=limits.APPROVAL_NOTE, most=3)
         self.reason.editor.setObjectName("approval-reason")
         self.reason.changed.connect(self._note_changed)
         self._column.addWidget(self.reason)
         self._column.addLayout(self._footer())
-
-    def _header(self) -> QVBoxLayout:
-        self._icon = QLabel(self)
-        self._title = label("", "strong", self, wrap=True)
-        self._title.setObjectName("approval-title")
-        self._lineage = label("", "small", self, wrap=True)
-        self._lineage.setObjectName("approval-lineage")
-        for text in (self._title, self._lineage):
-            _loosen(text)
-        self._place = ElidedLabel("", self)
-        mark(self._place, "small")
-        self._show = IconButton("message-square", parent=self, size=13)
-        self._show.setObjectName("approval-show")
-        self._show.clicked.connect(lambda *_: self.show_wanted.emit(self.request.workflow_id))
-        self._risk, self._time, self._state = Pill("", "", self), Pill("", "", self), Pill("", "", self)
-        for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
-            pill.setObjectName(name)
-        pills = self._pills = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        pills.setSpacing(6)
-        for pill in (self._risk, self._time, self._state):
-            pills.addWidget(pill, 0, Qt.AlignmentFlag.AlignLeft)
-        pills.addStretch(1)
-        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._top.setSpacing(6)
-        self._top.addWidget(self._title, 1)
-        self._top.addLayout(pills)
-        self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
-        line = QHBoxLayout()
-        line.setSpacing(8)
-        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(self._top, 1)
-        below = QHBoxLayout()
-        below.setSpacing(4)
-        below.addWidget(self._place, 1)
-        below.addWidget(self._show)
-        column = QVBoxLayout()
-        column.setSpacing(4)
-        column.addLayout(line)
-        column.addWidget(self._lineage)
-        column.addLayout(below)
-        return column
 
     def _make_body(self) -> Body:
         body = self._body = Body(self)
@@ -193,6 +154,7 @@ class ApprovalCard(Translated, QFrame):
         """The same request as it is now; nothing that was typed is lost while it waits."""
         was = self.request.status
         self.request = request
+        mark(self, "approval" if self._open else "card")
         if request.status is not ApprovalStatus.PENDING and self.arguments.editing:
             self.arguments.undo()
         self.retranslate()
@@ -364,20 +326,10 @@ class ApprovalCard(Translated, QFrame):
         self._approve.setToolTip(self.arguments.problem or _("Allow this call (A)"))
 
     def _show_time(self) -> None:
-        left = self.desk.remaining(self.request) if self._open else None
-        was = self._time.isHidden()
-        self._time.setVisible(left is not None)
-        if left is not None:
-            text, then = wording.time_left(left, self.request.on_timeout)
-            self._time.show_state(text, "err" if left <= SOON_S else "")
-            self._time.setToolTip(then)
-        if was != self._time.isHidden():
+        if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
             self._refit()
 
     def _dress(self) -> None:
-        colour = "warn" if self._open else "muted"
-        self._icon.setPixmap(theme().pixmap("shield", colour, theme().px(16), self.devicePixelRatioF()))  # type: ignore[arg-type]
-        self._icon.setFixedSize(theme().px(18), theme().px(18))
         self._more.setIcon(theme().icon("chevron-down", "on_accent", 14))
         self._more.setIconSize(QSize(theme().px(14), theme().px(14)))
         self._more.setFixedWidth(theme().px(34))
@@ -386,11 +338,7 @@ class ApprovalCard(Translated, QFrame):
     def _arrange(self, width: int) -> None:
         """Pills beside the title and buttons in a row where ``width`` allows it; else under it and one over the other."""
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
-        pills = sum(pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden())
-        title = min(self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4, theme().px(200))
-        icon = theme().px(24)
-        self._top.setDirection(across if title + pills + icon <= width else down)
-        self._pills.setDirection(across if pills + icon <= width else down)
+        self.head.arrange(width)
         self._more.setFixedHeight(self._approve.sizeHint().height())
         buttons = self._reject.sizeHint().width() + self._approve.sizeHint().width() + self._more.width() + 10
         self._buttons.setDirection(across if buttons <= width else QBoxLayout.Direction.BottomToTop)
@@ -414,22 +362,14 @@ class ApprovalCard(Translated, QFrame):
 
     def retranslate(self) -> None:
         request = self.request
-        title, why, line = wording.title(request), wording.why(request), wording.lineage(request.lineage, wording.agent_name(request))
-        self._title.setText(title)
-        self._lineage.setText(line)
-        self._lineage.setVisible(bool(line))
-        self._place.setText(f"{self._where} · {ago(request.created_at)}")
-        self._place.setVisible(bool(self._where))
-        self._show.setVisible(bool(self._where))
-        self._show.describe(_("Show the conversation"))
+        self.head.show_request(request, self._where)
+        why = wording.why(request)
         self._why.setText(why)
         self._decision.setText(wording.decision(request))
         self._decision.setVisible(not self._open)
-        self._risk.show_state(*wording.risk(request))
-        self._state.show_state(*wording.state(request))
-        self._state.setVisible(not self._open)
-        self.setAccessibleName(title)
-        self.setAccessibleDescription(". ".join(filter(None, (self._risk.text(), why, line))))
+        line = wording.lineage(request.lineage, wording.agent_name(request))
+        self.setAccessibleName(wording.title(request))
+        self.setAccessibleDescription(". ".join(filter(None, (wording.risk(request)[0], why, line))))
         self.reason.editor.setPlaceholderText(_("Reason to reject"))
         self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
         self._reject.setText(_("Reject"))
@@ -449,7 +389,7 @@ class ApprovalCard(Translated, QFrame):
         return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A allows, R rejects, while the card has the keyboard and nothing is typed in it."""
+        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard."""
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()
         if plain and self._open and event.key() == Qt.Key.Key_A:
             self.approve()
@@ -457,6 +397,10 @@ class ApprovalCard(Translated, QFrame):
             self.reject()
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Letters pressed on what does not decide, such as Copy, stop there."""
+        return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_A, Qt.Key.Key_R)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -480,10 +424,3 @@ class ApprovalCard(Translated, QFrame):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._refit()
-
-
-def _loosen(text: QLabel) -> None:
-    """Let a wrapped text be as narrow as its card: Qt would keep room for a few words."""
-    policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-    policy.setHeightForWidth(True)
-    text.setSizePolicy(policy)

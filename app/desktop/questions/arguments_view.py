@@ -39,7 +39,9 @@ class _Text(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier
         typed = bool(event.text()) and event.text().isprintable() and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if enter or event.key() == Qt.Key.Key_Escape or (self.isReadOnly() and typed):
+        if self.isReadOnly() and typed:
+            event.accept()  # a letter pressed while reading decides nothing
+        elif enter or event.key() == Qt.Key.Key_Escape:
             event.ignore()
         else:
             super().keyPressEvent(event)

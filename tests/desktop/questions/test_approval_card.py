@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.questions.approval_card import ApprovalCard
@@ -223,6 +223,23 @@ async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, q
     qtbot.keyClick(s.card, key)
     await settle()
     assert len(s.engine.calls(call)) == 1
+
+
+async def test_a_click_gives_no_letter_the_power_to_decide(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks())
+    s.window.activateWindow()
+    fold = s.find("approval-arguments-fold")
+    qtbot.mouseClick(fold, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is fold)
+    qtbot.keyClick(fold, Qt.Key.Key_A)
+    qtbot.mouseClick(s.card, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    assert QApplication.focusWidget() is fold
+    await settle()
+    assert s.engine.calls("approvals.approve") == []
+    s.card.setFocus()
+    qtbot.keyClick(s.card, Qt.Key.Key_A)
+    await settle()
+    assert len(s.engine.calls("approvals.approve")) == 1
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
