@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app.cli import answers as questions
@@ -22,6 +22,7 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.cli.stepper import Stepper
+    from app.domain.events import LimitKind
     from app.engine.atelier import Atelier
 
 STATUS = {
@@ -231,15 +232,24 @@ class Follower:
                 self._renderer.show(event)
 
 
-async def let_go_on(atelier: Atelier, run: Run) -> None:
+async def let_go_on(atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False) -> None:
     """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.
+
+    ``raised`` is added to the caps of every agent that stopped at one of these limits; with ``finish`` each of those gives a last answer.
 
     Raises:
         ConflictError: the run is over, or at work already.
     """
-    await atelier.runs.resume(run.id)
+    limits = {handle.run_id: handle.current.limit for handle in await atelier.runs.team_of(run.id)}
+
+    async def go_on(run_id: str) -> None:
+        limit = limits.get(run_id)
+        added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
+        await atelier.runs.resume(run_id, raise_limits=added, finish=finish and limit is not None)
+
+    await go_on(run.id)
     for each in await atelier.repos.runs.teams([run.id]):
         if each.id != run.id and each.status is RunStatus.PAUSED:
             with contextlib.suppress(ConflictError):
                 # Resuming its parent has set it going.
-                await atelier.runs.resume(each.id)
+                await go_on(each.id)

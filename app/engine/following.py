@@ -40,11 +40,13 @@ async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[Stre
 async def standing(atelier: Atelier, run_id: str) -> StreamEvent:
     """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
 
-    Status ``limited`` when an agent of its team stopped at a limit, ``error`` when one could not be written, else ``waiting``.
+    Status ``waiting`` when an agent of its team waits for a person's answer, ``limited`` when one stopped at a limit, ``error`` when one
+    could not be written, else ``waiting``.
     """
     row = await atelier.repos.runs.get(run_id)
     states = [handle.current for handle in await atelier.runs.team_of(run_id)]
     limited = any(state.limit is not None for state in states)
+    asks = any(state.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for state in states)
     # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
     broke = any(state.status is RunStatus.PROCESSING for state in states)
     return StreamEvent(
@@ -59,7 +61,7 @@ async def standing(atelier: Atelier, run_id: str) -> StreamEvent:
         depth=row.depth,
         durable=False,
         chunk_type=ChunkType.WORKFLOW_COMPLETE,
-        data={"status": "limited" if limited else "error" if broke else "waiting"},
+        data={"status": "waiting" if asks else "limited" if limited else "error" if broke else "waiting"},
     )
 
 

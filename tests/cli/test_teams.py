@@ -229,3 +229,19 @@ def test_resume_reaches_a_sub_agent_that_was_paused(cli: Cli) -> None:
     assert [each["agent_name"] for each in stopped.of("loop_detected")] == ["Counter", "Counter"]
     resumed = cli("resume", stopped.events[0]["workflow_id"], steps=["42", "There are 42."])
     assert (resumed.status, resumed.out) == (0, "There are 42.\n"), resumed.err
+
+
+def test_resume_raises_the_limit_an_agent_stopped_at_or_lets_it_finish(cli: Cli) -> None:
+    steps = [calculate("6*7"), "42", "The end."]
+    result = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps)
+    assert result.status == 4, result.err
+    workflow = result.events[0]["workflow_id"]
+    wrong = cli("resume", workflow, "--raise", "patience=3")
+    assert wrong.status == 2
+    assert "iterations, tool_calls, tokens, cost, time" in wrong.err
+    assert cli("resume", workflow, "--raise", "tokens=0").status == 2
+    raised = cli("resume", workflow, "--raise", "tokens=100000", steps=["42"])
+    assert (raised.status, raised.out) == (0, "42\n"), raised.err
+    again = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps)
+    finished = cli("resume", again.events[0]["workflow_id"], "--finish", steps=["What I have: nothing."])
+    assert (finished.status, finished.out) == (0, "What I have: nothing.\n"), finished.err

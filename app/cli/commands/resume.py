@@ -20,6 +20,10 @@ WORST_FIRST = (130, 1, 5, 4, 3)
 """Which exit status stands for several runs."""
 
 
+LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
+"""The values of ``LimitKind``; ``cost`` in US dollars, ``time`` in seconds."""
+
+
 def register(add: Adder) -> None:
     parser = add.command("resume", _("go on with runs that were cut off or wait"), "resume:resume")
     parser.add_argument(
@@ -27,6 +31,15 @@ def register(add: Adder) -> None:
     )
     parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    parser.add_argument(
+        "--raise",
+        metavar="LIMIT=AMOUNT",
+        action="append",
+        default=[],
+        dest="raised",
+        help=_("add to the limit an agent stopped at; limits: {limits} (may be repeated)", limits=", ".join(LIMITS)),
+    )
+    parser.add_argument("--finish", action="store_true", help=_("an agent that stopped at a limit answers with what it has"))
     add_people_options(parser)
 
 
@@ -37,6 +50,7 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
+    raised = _amounts(arguments.raised)
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
@@ -48,8 +62,31 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if not chosen:
         out.note(_("Nothing to resume."))
         return 0
-    statuses = [await _resume_one(atelier, out, run, answers, decisions, step=arguments.step) for run in chosen]
+    statuses = [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
+
+
+def _amounts(given: list[str]) -> dict[str, float]:
+    """What ``--raise`` adds, by limit.
+
+    Raises:
+        UsageError: not ``LIMIT=AMOUNT`` with a known limit and a positive number.
+    """
+    from app.domain.errors import UsageError
+
+    amounts: dict[str, float] = {}
+    for text in given:
+        name, _equals, number = text.partition("=")
+        try:
+            amount = float(number)
+        except ValueError:
+            amount = 0.0
+        if name not in LIMITS or not 0 < amount < float("inf"):
+            raise UsageError(
+                N_("--raise takes LIMIT=AMOUNT with a number above 0, not {text}; limits: {limits}."), text=text, limits=", ".join(LIMITS)
+            )
+        amounts[name] = amounts.get(name, 0.0) + amount
+    return amounts
 
 
 async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
@@ -60,7 +97,9 @@ async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
     return [run] if run.status.value == "error" else []
 
 
-async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers, decisions: Decisions, *, step: bool) -> int:
+async def _resume_one(
+    atelier: Atelier, out: Output, run: Run, answers: Answers, decisions: Decisions, arguments: argparse.Namespace, raised: dict[str, float]
+) -> int:
     from app.cli.follow import Follower
     from app.cli.render import renderer_for
     from app.cli.stepper import Stepper
@@ -68,10 +107,10 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers,
 
     workflow = await atelier.workflows.get(run.workflow_id)
     out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
-    stepper = Stepper(atelier, out, free=not step)
+    stepper = Stepper(atelier, out, free=not arguments.step)
     follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
     try:
-        await _go_on(atelier, run, step=step)
+        await _go_on(atelier, run, arguments, raised)
     except ConflictError:
         if (await atelier.repos.runs.get(run.id)).status.final:
             follower.close()
@@ -84,13 +123,14 @@ async def _resume_one(atelier: Atelier, out: Output, run: Run, answers: Answers,
     return await follower.follow(run.id, pending=True)
 
 
-async def _go_on(atelier: Atelier, run: Run, *, step: bool) -> None:
-    """Let the run go on; with ``step`` it stands before its next step, which the follower takes."""
+async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
+    """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
     from app.cli.follow import let_go_on
+    from app.domain.events import LimitKind
     from app.domain.workflow import RunMode
     from app.engine.services.stepping import waiting_steps
 
-    if not step:
-        await let_go_on(atelier, run)
+    if not arguments.step:
+        await let_go_on(atelier, run, {LimitKind(name): amount for name, amount in raised.items()}, finish=arguments.finish)
     elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
         await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)
