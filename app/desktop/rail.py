@@ -151,6 +151,14 @@ class Rail(Translated, QWidget):
         heights = [300, 500] if self._compact else [250, 270, 330]
         self._window.resizeDocks([self.docks[name] for name in stack], heights, Qt.Orientation.Vertical)
 
+    def mend(self) -> None:
+        """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
+        timeline, context = (self.docks[name] for name in DRAWER)
+        below = Qt.DockWidgetArea.BottomDockWidgetArea
+        together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in (timeline, context))
+        if together and timeline.isHidden() and context.isHidden():
+            self._window.tabifyDockWidget(timeline, context)
+
     def fit_scale(self) -> None:
         """The font scale changed: stack the panes anew when they fit now, or do not fit any more."""
         if (theme().scale > ROOMY_SCALE) != self._compact:

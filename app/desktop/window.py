@@ -191,6 +191,7 @@ class MainWindow(Translated, WindowActions):
             self.restoreGeometry(_bytes(kept["geometry"]))
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+            self.rail.mend()
         if kept.get("columns"):
             self.columns.restoreState(_bytes(kept["columns"]))
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")

@@ -68,9 +68,9 @@ class TimeAxis:
 
     def drawn(self, moment: datetime) -> float:
         """Where a moment lies, within 0 and ``length``."""
-        ms = min(max(0.0, _ms(self.start, moment)), self.pieces[-1].end if self.pieces else 0.0)
         if not self.pieces:
             return 0.0
+        ms = min(max(0.0, (moment - self.start).total_seconds() * 1000), self.pieces[-1].end)
         piece = self.pieces[max(0, bisect_right(self._starts, ms) - 1)]
         return piece.at + (ms - piece.start) / (piece.end - piece.start) * piece.length
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QListWidget, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from app.desktop.panes.timeline_view import describe_span
-from app.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from app.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dress_list, two_line_item
 from app.desktop.replay.words import span_title
 from app.desktop.theme import mark
 from app.desktop.theme.manager import Role
@@ -18,7 +18,7 @@ from app.desktop.widgets import Translated
 from app.i18n import _
 
 if TYPE_CHECKING:
-    from app.engine.services.team_views import Span, Timeline
+    from app.engine.services.team_views import Span, Timeline, TimelineRun
 
 _ICONS: dict[str, tuple[str, Role]] = {
     "model": ("sparkles", "accent"),
@@ -52,22 +52,39 @@ class TimelineList(Translated, QListWidget):
         self.retranslate()
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
-        """List the spans; the current one stays."""
+        """List the spans; the current one stays, and rows of what was over already are left as they are."""
         current = self.current()
-        self.blockSignals(True)
-        self.clear()
         rows = [(run, span) for run in timeline.runs for span in run.spans] if timeline is not None else []
         rows.sort(key=lambda row: (row[1].start, row[1].seq))
+        known = self._spans
+        same = 0
+        while same < min(len(known), len(rows)) and _key(known[same]) == _key(rows[same][1]):
+            same += 1
+        self.blockSignals(True)
+        for number in range(same):
+            if known[number] != rows[number][1] or known[number].end is None:
+                self._write(self.item(number), number, *rows[number], timeline, now)
+        while self.count() > same:
+            self.takeItem(self.count() - 1)
+        for number in range(same, len(rows)):
+            self._write(two_line_item(self, "", "", " "), number, *rows[number], timeline, now)
         self._spans = [span for _run, span in rows]
-        for number, (run, span) in enumerate(rows):
-            icon, role = _ICONS[span.kind]
-            bad = span.status in ("error", "timeout", "interrupted", "rejected")
-            name, _title, *facts = describe_span(run, span, timeline, now)
-            two_line_item(self, "", f"{name} · {span_title(span)}", " · ".join(facts), icon, "err" if bad else role).setData(
-                KeyRole, number
-            )
         self.blockSignals(False)
         self.choose(current)
+
+    @staticmethod
+    def _write(item: QListWidgetItem, number: int, run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> None:
+        """Give a row its words."""
+        icon, role = _ICONS[span.kind]
+        bad = span.status in ("error", "timeout", "interrupted", "rejected")
+        name, _title, *facts = describe_span(run, span, timeline, now)
+        title, below = f"{name} · {span_title(span)}", " · ".join(facts)
+        item.setText(title)
+        item.setData(KeyRole, number)
+        item.setData(FactsRole, below)
+        item.setData(IconRole, (icon, "err" if bad else role))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}, {below}")
+        item.setToolTip(f"{title}\n{below}")
 
     def current(self) -> Span | None:
         row = self.currentRow()
@@ -76,8 +93,8 @@ class TimelineList(Translated, QListWidget):
     def choose(self, span: Span | None) -> None:
         """Make this span's row the current one, without announcing it."""
         self.blockSignals(True)
-        wanted = (span.run_id, span.seq, span.kind, span.call_id) if span is not None else None
-        rows = (number for number, each in enumerate(self._spans) if (each.run_id, each.seq, each.kind, each.call_id) == wanted)
+        wanted = _key(span) if span is not None else None
+        rows = (number for number, each in enumerate(self._spans) if _key(each) == wanted)
         self.setCurrentRow(next(rows, -1))
         self.blockSignals(False)
 
@@ -96,3 +113,8 @@ class TimelineList(Translated, QListWidget):
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("Timeline as a list"))
+
+
+def _key(span: Span) -> tuple[str, int, int, str, str]:
+    """What tells a span from the others, also after another reading."""
+    return span.run_id, span.seq, span.event_seq, span.kind, span.call_id

@@ -31,7 +31,7 @@ CLOCK_MS = 250
 """How often what lasts is drawn longer: four times a second."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Bar:
     """A span in its lane, in content coordinates: the whole timeline without scrolling."""
 
@@ -145,12 +145,13 @@ class TimelineView(Translated, QAbstractScrollArea):
         row, bar_height = theme().px(ROW), theme().px(BAR)
         gap = theme().px(5)
         y = 0
+        drawn, scale = self.axis.drawn, self.scale
         for run in timeline.runs:
             places = [min(place, MOST_ROWS - 1) for place in sub_rows(run.spans, now)]
             height = row * (max(places, default=0) + 1) + 2 * gap
             for span, place in zip(run.spans, places, strict=True):
-                left = self.x_of(span.start)
-                width = max(2.0, self.x_of(span.end or max(now, span.start)) - left)
+                left = drawn(span.start) * scale
+                width = max(2.0, drawn(span.end or max(now, span.start)) * scale - left)
                 top = y + gap + place * row + (row - bar_height) / 2
                 self.bars.append(Bar(run, span, QRectF(left, top, width, bar_height)))
             self.lanes.append(Lane(run, y, height))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,26 @@ async def test_the_list_has_the_same_spans_and_the_same_choice(pane: TimelinePan
     assert rows.currentItem().text() == "Helper · read_file"
     rows.setCurrentRow(0)
     assert view.chosen is view.bars[0]
+
+
+async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtelier) -> None:
+    whole = past.timeline(over=False)
+    first = replace(whole, runs=(replace(whole.runs[0], spans=whole.runs[0].spans[:2]), whole.runs[1]))
+    atelier.set("teams", "timeline", first)
+    pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
+    pane.reload()
+    await settle()
+    rows = pane.findChild(TimelineList, "timeline-list")
+    assert isinstance(rows, TimelineList)
+    kept = [rows.item(row) for row in range(rows.count())]
+    rows.setCurrentRow(3)
+    atelier.set("teams", "timeline", whole)
+    pane.reload()
+    await settle()
+    assert rows.count() == 6
+    assert [rows.item(row) for row in range(4)] == kept
+    assert rows.currentRow() == 3
+    assert "working" in rows.item(5).toolTip()
 
 
 async def test_nothing_is_read_while_it_cannot_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
