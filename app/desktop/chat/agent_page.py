@@ -99,15 +99,21 @@ class AgentPage(Translated, QWidget):
         return self._team.get(self.run_id) or Member(self.run_id)
 
     # -- opening --------------------------------------------------------------------------------------------------------------
-    def open(self, run_id: str) -> None:
-        """Show this sub-agent."""
+    def open(self, run_id: str, message_id: str = "") -> None:
+        """Show this sub-agent, from its end or at one of its messages."""
         if run_id == self.run_id:
+            self._reveal(message_id)
             return
         self.run_id = run_id
         self.view.set_entries([])
         self.composer.set_draft("")
         self._show()
-        self._bridge.start(self._load(run_id))
+        self._bridge.start(self._load(run_id, message_id))
+
+    def _reveal(self, message_id: str) -> None:
+        found = next((entry for entry in self.view.entries if message_id and entry.id == message_id), None)
+        if found is not None:
+            self.view.reveal(found)
 
     def leave(self) -> None:
         """Leave the page; nothing of it is kept."""
@@ -115,7 +121,7 @@ class AgentPage(Translated, QWidget):
         self._pages.close_agent()
         self.view.set_entries([])
 
-    async def _load(self, run_id: str) -> None:
+    async def _load(self, run_id: str, message_id: str) -> None:
         transcript = await self._pages.open_agent(run_id)
         if transcript is None or run_id != self.run_id:
             return
@@ -126,7 +132,8 @@ class AgentPage(Translated, QWidget):
         transcript.settle("paused" if member.at_limit or member.pause == "loop" else member.status)
         self.view.set_entries([*transcript.entries, *self._report(transcript.entries)])
         self._show()
-        self.composer.field.setFocus()
+        (self.view if member.over else self.composer.field).setFocus()
+        self._reveal(message_id)
 
     def _above(self) -> str:
         path = self._team.state.path(self.run_id)

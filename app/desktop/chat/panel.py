@@ -11,6 +11,7 @@ from app.desktop.chat.choices import Choices
 from app.desktop.chat.composer import Composer
 from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.find_bar import FindBar
+from app.desktop.chat.finder import Finder
 from app.desktop.chat.header import ChatHeader
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.image_gate import ImageGate
@@ -68,6 +69,7 @@ class ChatPanel(Translated, QWidget):
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(self.host.make_widget, self)
+        self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = EmptyState("sparkles", parent=self)
         self.composer = Composer(self)
         self._running = False
@@ -123,9 +125,8 @@ class ChatPanel(Translated, QWidget):
         self.composer.stopped.connect(self.stop)
         self.choices.shown.connect(self._on_choice)
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
-        self.find_bar.needle_changed.connect(self._on_needle)
-        self.find_bar.revealed.connect(self.view.reveal)
-        self.find_bar.closed.connect(self.view.setFocus)
+        self.finder.left.connect(self.leave_agent)
+        self.finder.agent_found.connect(self.open_agent)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
         self.host.regenerate_requested.connect(self._on_regenerate)
@@ -214,8 +215,8 @@ class ChatPanel(Translated, QWidget):
         self._starter.set_model(provider, model)
 
     # -- sub-agents -----------------------------------------------------------------------------------------------------------
-    def open_agent(self, run_id: str) -> None:
-        """Show a sub-agent's own transcript in place of the conversation; the turn's own run leads back to that."""
+    def open_agent(self, run_id: str, message_id: str = "") -> None:
+        """Show a sub-agent's own transcript in place of the conversation, at a message; the turn's own run leads back to that."""
         if run_id in {"", self.team.root} or not self.workflow_id:
             self.leave_agent()
             return
@@ -228,7 +229,7 @@ class ChatPanel(Translated, QWidget):
             self._stack.addWidget(self.agent_page)
         self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
         self.agent_page.host.bridge = self.bridge
-        self.agent_page.open(run_id)
+        self.agent_page.open(run_id, message_id)
         self._stack.setCurrentWidget(self.agent_page)
         self.composer.hide()
         self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
@@ -357,32 +358,9 @@ class ChatPanel(Translated, QWidget):
         if not self.pages.complete:
             self.bridge.start(self.pages.older())
 
-    def _on_needle(self, needle: str) -> None:
-        if needle:
-            self.leave_agent()
-        self.view.set_needle(needle)
-        if needle:
-            self.bridge.start(self._find())
-
-    async def _find(self) -> None:
-        needle = self.find_bar.needle
-        await self.pages.everything()
-        if needle == self.find_bar.needle and self.pages.current is not None and not self.find_bar.isHidden():
-            self.find_bar.search(self.pages.current.entries)
-
     def reveal_message(self, row_id: str) -> None:
-        """Bring a message into view, loading older pages until it is there."""
-        self.leave_agent()
-        self.bridge.start(self._reveal(row_id))
-
-    async def _reveal(self, row_id: str) -> None:
-        while self.pages.current is not None:
-            found = next((entry for entry in self.pages.current.entries if entry.id == row_id), None)
-            if found is not None:
-                self.view.reveal(found)
-                return
-            if self.pages.complete or not await self.pages.older():
-                return
+        """Bring a message into view: of the conversation, loading older pages until it is there, or of a sub-agent."""
+        self.finder.reveal(row_id)
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def _show_empty(self, empty: bool) -> None:

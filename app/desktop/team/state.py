@@ -101,7 +101,7 @@ class Member:
 
     @property
     def wants_a_person(self) -> bool:
-        return self.at_limit or self.status in FOR_A_PERSON
+        return self.at_limit or self.status in FOR_A_PERSON or (self.status == "paused" and self.pause == "loop")
 
     def elapsed(self, now: datetime) -> float:
         """Milliseconds of work up to ``now``."""
