@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.agent import Budget
+from app.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
 from app.domain.chat import ChatReply, ImagePart, ToolCall, Usage
 from app.domain.errors import ConflictError, ProviderError
 from app.domain.events import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    ApprovalRequested,
     CallStatus,
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    ChildrenJoined,
+    ChildrenPlanned,
+    ChildStarted,
+    CompactionUndone,
     ContextCompacted,
+    EntryPinned,
     EventBody,
     Injected,
     LimitKind,
     LimitReached,
+    LimitsRaised,
     LoopDetected,
     ModelReplied,
     ModelRetried,
     OutputShown,
+    ParentAnswered,
+    ParentAsked,
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
@@ -35,6 +51,7 @@ from app.domain.events import (
 )
 from app.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from app.domain.task import Task
+from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from app.domain.workflow import RunMode, RunStatus
 from app.engine.journal import RunHandle, run_events
 from app.llm.secrets import remember
@@ -53,12 +70,22 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
     task = Task(workflow_id=workflow_id, run_id=run_id, name="a task")
     usage = Usage(tokens_input=7, tokens_output=3, cost=0.1)
     return [
-        RunStarted(agent=agent(), correlation_id=run_id),
+        RunStarted(
+            agent=agent(),
+            correlation_id=run_id,
+            title="a title",
+            max_depth=2,
+            approvals=ApprovalPolicy(risks={"t": "high"}),
+            workspace=("/w",),
+        ),
         UserMessage(content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),)),
         ModelRetried(attempt=1, delay_s=0.5, reason="busy"),
         ReplyInterrupted(content="half", reasoning="why", reason="overflow"),
         WindowLearned(context_window=4096),
         ContextCompacted(method="summary", dropped=(2,), summary="s", tokens_before=9, tokens_after=4, usage=usage),
+        EntryPinned(origin=f"{run_id}:6"),
+        EntryPinned(origin=f"{run_id}:6", pinned=False),
+        CompactionUndone(origin=f"{run_id}:6"),
         ModelReplied(reply=ChatReply(content="", reasoning="r", tool_calls=calls), usage=usage, context_tokens=10, context_window=4096),
         ToolCallStarted(call_id="a", tool="t", arguments=calls[0].arguments, via="invoke_tool", server="s", idempotent=True),
         OutputShown(call_id="a", content="shown", output_type="report"),
@@ -72,6 +99,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         RunResumed(raise_limits={LimitKind.COST: 1.0}, mode=RunMode.STEPPING, steps=3),
         QuestionAnswered(question_id=question.id, call_id="b", status=QuestionStatus.ANSWERED, selected_options=("x",), text_response="t"),
         ToolCallFinished(call_id="b", tool="ask", result={"success": True}, text="{}"),
+        *team_events(workflow_id, run_id, usage),
         LoopDetected(tool="t", count=3, action="warn", digest="d"),
         Injected(reason="loop_warning", content="stop it"),
         LimitReached(limit=LimitKind.COST, value=2.0, cap=1.0),
@@ -80,6 +108,64 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         RunFailed(code="unreachable", message="no answer"),
         RunResumed(),
         RunFinished(status=RunStatus.ABANDONED, summary="gave up", result="r", error="e"),
+    ]
+
+
+def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
+    """A reply whose calls are asked about, start sub-agents, and ask the parent."""
+    calls = tuple(ToolCall(id=id, name="t", arguments={"n": 1}) for id in ("edited", "refused", "several", "later", "up"))
+    plans = tuple(
+        ChildPlan(
+            id=f"{run_id}-{name}", name=name, agent=agent(name=name), prompt="Do.", stage=stage, title="Do.", withheld=("MemoryTool",)
+        )
+        for stage, name in enumerate(("first", "second", "third"))
+    )
+    first, second, third = (plan.id for plan in plans)
+    edited, refused = (
+        ApprovalRequest(
+            id=f"{run_id}{id}", workflow_id=workflow_id, run_id=run_id, root_run_id="root", call_id=id, tool="t",
+            kind=ApprovalKind.SUB_AGENT, reason="manual", arguments={"n": 2**60}, details={"tools": ["a"]},
+            lineage=(Ancestor(run_id="root", agent_name="Root"),),
+        )
+        for id in ("edited", "refused")
+    )  # fmt: skip
+    spent = Spending(usage=usage, tool_calls=2, seconds=1.5)
+    rule = AllowRule(what="tool", target="t")
+    return [
+        ModelReplied(reply=ChatReply(content="five calls", tool_calls=calls), usage=usage, frame="f", with_tools=False, based_on=3),
+        ApprovalRequested(approval=edited),
+        ApprovalRequested(approval=refused),
+        ApprovalAskedAgain(approval_id=edited.id, call_id="edited"),
+        ApprovalDecided(
+            approval_id=edited.id,
+            call_id="edited",
+            status=ApprovalStatus.APPROVED,
+            arguments={"n": 3},
+            scope=ApprovalScope.ALWAYS,
+            rule=rule,
+        ),
+        ApprovalDecided(approval_id=refused.id, call_id="refused", status=ApprovalStatus.REJECTED, note="no", decided_by="timeout"),
+        ToolCallFinished(call_id="refused", tool="t", status=CallStatus.ERROR, code="rejected", error="no"),
+        ToolCallStarted(call_id="edited", tool="t", arguments={"n": 3}),
+        ToolCallFinished(call_id="edited", tool="t", result={"success": True}, text="{}"),
+        ToolCallStarted(call_id="several", tool="plan_actions"),
+        ChildrenPlanned(call_id="several", kind=TeamCall.PLAN, children=plans, stop_on_error=True),
+        ChildStarted(child_id=first, share=Budget(max_cost=1.5, max_tokens=100)),
+        ChildAsked(child_id=first, message="Which?"),
+        LimitsRaised(child_id=first, raise_limits={LimitKind.TOKENS: 50}),
+        ToolCallFinished(call_id="several", tool="plan_actions", result={"success": True, "status": "waiting_for_you"}, text="{}"),
+        ChildAnswered(child_id=first, text="This.", by="user"),
+        ToolCallStarted(call_id="later", tool="SpawnAgentTool"),
+        ChildrenJoined(call_id="later", kind=TeamCall.JOIN, child_ids=(first, second, third)),
+        ChildFinished(child_id=first, status=ChildStatus.COMPLETED, report="r", spent=spent, duration_ms=7),
+        ChildStarted(child_id=second),
+        ChildFinished(child_id=second, status=ChildStatus.ERROR, error="broke", report="half", spent=spent),
+        ChildFinished(child_id=third, status=ChildStatus.NOT_RUN),
+        ToolCallFinished(call_id="later", tool="SpawnAgentTool", result={"success": True}, text="{}"),
+        ToolCallStarted(call_id="up", tool="wait_parent"),
+        ParentAsked(call_id="up", message="May I?"),
+        ParentAnswered(call_id="up", text="You may.", by="engine"),
+        ToolCallFinished(call_id="up", tool="wait_parent", result={"success": True}, text="{}"),
     ]
 
 
