@@ -141,4 +141,9 @@ class Conductor(QObject):
         forked = await self._bridge.call(lambda a: a.runs.fork(workflow_id, seq))
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
-        self._window.toasts.show(_("“{name}” was made. Write to it, or let it go on.", name=forked.name))
+        active = await self._bridge.call(lambda a: a.runs.active(forked.id))
+        text = _("“{name}” was made.", name=forked.name)
+        if active:
+            self._window.toasts.show(text, _("Go on"), lambda: self._bridge.do(lambda a: a.runs.resume(active)))
+        else:
+            self._window.toasts.show(text)

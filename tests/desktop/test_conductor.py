@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.context_pane import ContextPane
@@ -142,6 +142,18 @@ async def test_a_fork_is_made_and_shown(program: Program) -> None:
     assert program.window.chat.workflow_id == "w3"
     assert program.window.middle.currentWidget() is program.window.chat
     assert "fork at 3" in program.toast()
+    assert program.window.findChild(QPushButton, "toast-action") is None
+
+
+async def test_a_fork_in_the_middle_of_a_turn_can_go_on_at_once(program: Program) -> None:
+    program.engine.set("runs", "active", "r9")
+    program.conductor.fork("w1", 3)
+    await settle(20)
+    button = program.window.findChild(QPushButton, "toast-action")
+    assert button is not None
+    button.click()
+    await settle()
+    assert program.engine.calls("runs.resume") == [(("r9",), {})]
 
 
 async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -47,8 +47,6 @@ TABS = ("messages", "tools", "left-out", "wire")
 
 class ContextPane(Pane):
     """``context-pane`` with ``context-agent``, ``context-request-list``, ``context-parts``, ``context-items`` and ``context-details``."""
-
-    agent_wanted = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -185,10 +183,6 @@ class ContextPane(Pane):
         self._run_id, self._seq = run_id, seq
         self.reload()
 
-    def show_root(self, root_run_id: str) -> None:
-        """Show this turn instead of the newest."""
-        self.turn.want(root_run_id)
-
     def _on_turn(self, _root_run_id: str) -> None:
         self._run_id, self._seq = "", 0
         self.reload()
@@ -213,7 +207,8 @@ class ContextPane(Pane):
 
         async def read(atelier: Any) -> tuple[Any, Any, str, Any, Any]:
             turns = await read_turns(atelier, workflow_id)
-            root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+            asked = (await atelier.repos.runs.get(run_id)).correlation_id or run_id if run_id else wanted
+            root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
             if not root:
                 return turns, [], "", [], None
             tree = await atelier.teams.tree(workflow_id, root)
@@ -226,6 +221,8 @@ class ContextPane(Pane):
         turns, agents, shown, requests, request = await self.bridge.call(read)
         if workflow_id == self.workflow_id and (run_id, seq) == (self._run_id, self._seq):
             self.turn.set_turns(turns)
+            if turns and agents and agents[0].run_id != self.turn.root_run_id:
+                self.turn.want(agents[0].run_id)
             self._agents, self._run_id, self.requests, self.request = agents, shown, requests, request
             self._show()
 

@@ -119,11 +119,6 @@ class TimelinePane(Pane):
         self._stale = self._turns_stale = True
         self._read_if_seen()
 
-    def show_root(self, root_run_id: str) -> None:
-        """Show this turn instead of the newest."""
-        self.turn.want(root_run_id)
-        self.reload()
-
     def on_stream(self, event: StreamEvent) -> None:
         """Something of the team happened: read again a moment later, when it can be seen."""
         if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:

@@ -1,0 +1,36 @@
+"""Notifications while the window is not in front."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.questions.attention import Attention
+
+
+@pytest.fixture
+def attention(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Attention:
+    window = QWidget()
+    qtbot.addWidget(window)
+    monkeypatch.setattr(window, "isActiveWindow", lambda: False)
+    return Attention(window)
+
+
+def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) -> None:
+    done: list[str] = []
+    attention.activated.connect(lambda: done.append("shown"))
+    assert attention.tell("Atelier", "“First” is done", lambda: done.append("opened"))
+    attention.click()
+    attention.click()
+    attention.call("Ada", "Which one?")
+    attention.click()
+    assert done == ["opened", "shown", "shown"]
+
+
+def test_in_front_or_switched_off_nothing_is_told(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> None:
+    attention.enabled = False
+    assert not attention.tell("Atelier", "done")
+    attention.enabled = True
+    monkeypatch.setattr(attention._window, "isActiveWindow", lambda: True)
+    assert not attention.tell("Atelier", "done")
