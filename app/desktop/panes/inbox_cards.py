@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
@@ -11,6 +11,7 @@ from app.desktop.panes.jobs import error_text
 from app.desktop.panes.wording import ago
 from app.desktop.questions import approval_wording as wording
 from app.desktop.questions.answer_field import AnswerField
+from app.desktop.questions.approval_card import LEAST_WIDTH
 from app.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from app.desktop.questions.presenter import QuestionPresenter
 from app.desktop.theme import mark
@@ -136,6 +137,10 @@ class ParentQuestionCard(Translated, Card):
 
     def _check(self) -> None:
         self.send.setEnabled(bool(self.field.text().strip()) and not self._busy and not self.field.over_limit())
+
+    def minimumSizeHint(self) -> QSize:
+        """It may be as narrow as an approval, whatever the size of text."""
+        return QSize(LEAST_WIDTH, super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
