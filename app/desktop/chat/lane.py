@@ -128,7 +128,7 @@ class Lane(Translated, QWidget):
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
         below = list(self._host.team.state.walk(self.run_id))[1:]
-        self._doing.setText(" · ".join(filter(None, (doing(member), _below(below)))))
+        self._doing.setText(" · ".join(filter(None, (doing(member), "" if member.over else _below(below)))))
         self._show_progress(member, below)
         self.report.setVisible(bool(member.report))
         self.report.setText(_("Hide report") if self.opened else _("Report"))

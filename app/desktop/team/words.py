@@ -34,7 +34,7 @@ _LOOKS: dict[str, tuple[str, Role, PillKind]] = {
     "paused": ("pause", "warn", "warn"),
     "completed": ("check", "ok", "ok"),
     "error": ("circle-x", "err", "err"),
-    "cancelled": ("square", "muted", ""),
+    "cancelled": ("circle-x", "muted", ""),
     "abandoned": ("x", "muted", ""),
 }
 
