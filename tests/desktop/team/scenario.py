@@ -55,7 +55,9 @@ def started() -> list[StreamEvent]:
         event(7, "run_status", status="awaiting_children"),
         event(8, "run_status", "bea", status="processing"),
         event(8, "run_status", "cid", status="processing"),
-        event(9, "tool_start", "bea", call_id="s1", tool="SpawnAgentTool", arguments={"operation": "spawn", "name": "Dot", "prompt": "Check"}),
+        event(
+            9, "tool_start", "bea", call_id="s1", tool="SpawnAgentTool", arguments={"operation": "spawn", "name": "Dot", "prompt": "Check"}
+        ),
         child(10, "dot", call_id="s1", task_description="Run the type checker", kind="spawn", stage=0, background=False),
         event(11, "run_status", "bea", status="awaiting_children"),
         event(12, "run_status", "dot", status="processing"),
