@@ -279,6 +279,7 @@ class ApprovalDecided(_Event):
         arguments: what the call runs with instead of the model's own arguments; None leaves them.
         scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
         note: why it was rejected, in words for the agent.
+        seen_ms: how long the card could be seen before.
     """
 
     type: Literal["approval_decided"] = "approval_decided"
@@ -291,6 +292,7 @@ class ApprovalDecided(_Event):
     rule: AllowRule | None = None
     note: str = ""
     decided_by: str = "user"
+    seen_ms: int = 0
 
 
 class ApprovalAskedAgain(_Event):

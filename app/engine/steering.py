@@ -309,6 +309,7 @@ class Steering:
                 rule=rule,
                 note=note,
                 decided_by=decided_by,
+                seen_ms=request.seen_ms,
             )
             if status is ApprovalStatus.APPROVED:
                 return [decided]

@@ -76,6 +76,7 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "scope": body.scope,
             "note": body.note,
             "decided_by": body.decided_by,
+            "seen_ms": body.seen_ms,
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
