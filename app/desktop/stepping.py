@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import ElidedLabel, Translated
+from app.desktop.widgets import Translated, label
 from app.desktop.widgets.basic import native_keys
 from app.i18n import _, ngettext
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LOOK_MS = 60
 """Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
+MOST_NAMED = 3
+"""Agents whose next step is told when several wait."""
 NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
 
@@ -45,8 +47,7 @@ class StepBar(Translated, QFrame):
         """Root runs a person let run on: whatever of their teams still stops at a step goes on by itself."""
         self._busy = False
         self._icon = QLabel(self)
-        self._text = ElidedLabel("", self)
-        mark(self._text, "muted")
+        self._text = label("", "muted", self, wrap=True)
         self._text.setObjectName("step-text")
         self.next = QPushButton(self)
         self.next.setObjectName("step-next")
@@ -173,7 +174,8 @@ class StepBar(Translated, QFrame):
             text = what_next(self.waiting[0])
         else:
             text = ngettext("{n} agent waits", "{n} agents wait", len(self.waiting))
-            text += ": " + " · ".join(f"{step.agent_name} → {short_next(step)}" for step in self.waiting)
+            named = [f"{step.agent_name} → {short_next(step)}" for step in self.waiting]
+            text += ": " + " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
         self._text.setText(text)
         self.setAccessibleName(text)
 

@@ -26,7 +26,7 @@ from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.turns import TurnPicker, read_turns
 from app.desktop.panes.two_line import dress_list, two_line_item
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, ElidedLabel, IconButton
+from app.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton
 from app.desktop.widgets.format import percent
 from app.domain.stream import ChunkType, StreamEvent
 from app.i18n import _
@@ -98,8 +98,7 @@ class ContextPane(Pane):
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        row = FlowLayout(spacing=4)
         for name in TABS:
             tab = QPushButton(self)
             tab.setObjectName(f"context-tab-{name}")
@@ -108,7 +107,6 @@ class ContextPane(Pane):
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
-        row.addStretch(1)
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
         self.items = QListWidget(self)

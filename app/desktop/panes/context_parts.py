@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.desktop.panes.wording import number, short_number
@@ -53,25 +53,26 @@ class PartsBar(Translated, QWidget):
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
         self.whole = ""
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-        theme().changed.connect(self.updateGeometry)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        theme().changed.connect(self._fit)
 
     def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
         """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.whole = whole
         self.retranslate()
-        self.updateGeometry()
-        self.update()
 
     # -- geometry -------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
-        return QSize(200, self.heightForWidth(max(200, self.width())))
+        return QSize(200, self.heightForWidth(max(120, self.width())))
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(80, self.heightForWidth(max(120, self.width())))
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as the key needs at this width."""
+        self.setFixedHeight(self.heightForWidth(max(120, self.width())))
 
     def heightForWidth(self, width: int) -> int:
         lines = max((line for line, _x, _part, _text in self._keys(width)), default=0) + 1
@@ -136,4 +137,5 @@ class PartsBar(Translated, QWidget):
         self.setToolTip("\n".join(lines))
         self.setAccessibleName(_("Size by part"))
         self.setAccessibleDescription("; ".join([*lines, self.whole]))
+        self._fit()
         self.update()
