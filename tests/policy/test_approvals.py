@@ -1,0 +1,121 @@
+"""Which calls need a person's yes: every mode against every kind, risk, flag and threshold (reference "originals", 1.3)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from app.domain.agent import ApprovalMode
+from app.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName, kind_of_section
+from app.policy.approvals import Facts, reason, risk_of, stricter
+
+FLAGS = {
+    ApprovalKind.TOOL: "tools",
+    ApprovalKind.SUB_AGENT: "sub_agents",
+    ApprovalKind.MCP: "mcp",
+    ApprovalKind.FILE_OP: "file_ops",
+    ApprovalKind.DB_OP: "db_ops",
+}
+RISKS: tuple[RiskName, ...] = ("low", "medium", "high")
+
+
+def facts(kind: ApprovalKind = ApprovalKind.TOOL, risk: RiskName = "medium", **more: object) -> Facts:
+    return Facts(**{"tool": "t", "kind": kind, "risk": risk, **more})  # type: ignore[arg-type]
+
+
+def expected(mode: ApprovalMode, kind: ApprovalKind, risk: RiskName, flag: bool, low: bool, high: bool) -> str | None:
+    """The table of the reference, written a second time and in its own order."""
+    asks_high = high and risk == "high"
+    skips_low = low and risk == "low"
+    if mode is ApprovalMode.AUTO:
+        return "risk_high" if asks_high else None
+    if asks_high:
+        return "risk_high"
+    if mode is ApprovalMode.MANUAL:
+        return None if skips_low else "manual"
+    return "selective" if flag and not skips_low else None
+
+
+TABLE = list(itertools.product(ApprovalMode, ApprovalKind, RISKS, (False, True), (False, True), (False, True)))
+
+
+@pytest.mark.parametrize("mode", ApprovalMode)
+def test_the_whole_table(mode: ApprovalMode) -> None:
+    for _mode, kind, risk, flag, low, high in (row for row in TABLE if row[0] is mode):
+        flags = ApprovalFlags(**{name: flag if each is kind else not flag for each, name in FLAGS.items()})
+        policy = ApprovalPolicy(mode=mode, flags=flags, auto_approve_low=low, always_confirm_high=high)
+        assert reason(policy, facts(kind, risk)) == expected(mode, kind, risk, flag, low, high), (kind, risk, flag, low, high)
+
+
+def test_what_holds_when_nobody_changed_anything() -> None:
+    policy = ApprovalPolicy()
+    asked = {kind for kind in ApprovalKind if reason(policy, facts(kind)) is not None}
+    assert asked == {ApprovalKind.SUB_AGENT, ApprovalKind.MCP, ApprovalKind.FILE_OP, ApprovalKind.DB_OP}
+    assert [reason(policy, facts(ApprovalKind.SUB_AGENT, risk)) for risk in RISKS] == [None, "selective", "selective"]
+    assert (policy.timeout_s, policy.on_timeout) == (60, "reject")
+    manual = ApprovalPolicy(mode=ApprovalMode.MANUAL)
+    assert [reason(manual, facts(risk=risk)) for risk in RISKS] == [None, "manual", "manual"]
+    assert reason(ApprovalPolicy(mode=ApprovalMode.AUTO), facts(risk="high", kind=ApprovalKind.FILE_OP)) is None
+
+
+@pytest.mark.parametrize("mode", ApprovalMode)
+@pytest.mark.parametrize(
+    ("rule", "covered"),
+    [
+        (AllowRule(what="tool", target="t"), True),
+        (AllowRule(what="section", target="planning_ops"), True),
+        (AllowRule(what="server", target="files"), True),
+        (AllowRule(what="tool", target="planning_ops"), False),
+        (AllowRule(what="section", target="t"), False),
+        (AllowRule(what="server", target="other"), False),
+    ],
+)
+def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: AllowRule, covered: bool) -> None:
+    policy = ApprovalPolicy(mode=mode, auto_approve_low=False, always_confirm_high=True, allowed=(rule,))
+    asked = reason(policy, facts(risk="high", section="planning_ops", server="files"))
+    assert (asked is None) is covered
+
+
+def test_a_yes_for_the_run_covers_its_tool_alone() -> None:
+    policy = ApprovalPolicy(mode=ApprovalMode.MANUAL)
+    assert reason(policy, facts(tool="a"), frozenset({"a"})) is None
+    assert reason(policy, facts(tool="b"), frozenset({"a"})) == "manual"
+
+
+def test_mended_arguments_are_asked_about_when_the_call_changes_something() -> None:
+    policy = ApprovalPolicy(flags=ApprovalFlags(tools=False))
+    assert reason(policy, facts(repaired=True, changes=True)) == "repaired"
+    assert reason(policy, facts(repaired=True, changes=False)) is None
+    assert reason(policy, facts(repaired=False, changes=True)) is None
+    assert reason(ApprovalPolicy(mode=ApprovalMode.AUTO), facts(repaired=True, changes=True)) is None
+
+
+def test_the_owners_risk_replaces_the_tools_own() -> None:
+    policy = ApprovalPolicy(risks={"t": "high"}, always_confirm_high=True, mode=ApprovalMode.AUTO)
+    assert risk_of(policy, "t", "low") == "high"
+    assert risk_of(policy, "other", "low") == "low"
+    assert reason(policy, facts(risk=risk_of(policy, "t", "low"))) == "risk_high"
+
+
+def test_the_stricter_mode_of_two() -> None:
+    order = [ApprovalMode.AUTO, ApprovalMode.SELECTIVE, ApprovalMode.MANUAL]
+    for one, other in itertools.product(order, order):
+        assert stricter(one, other) is order[max(order.index(one), order.index(other))]
+
+
+@pytest.mark.parametrize(
+    ("section", "kind"),
+    [
+        ("planning_ops", ApprovalKind.SUB_AGENT),
+        ("file_ops", ApprovalKind.FILE_OP),
+        ("shell_ops", ApprovalKind.FILE_OP),
+        ("rag_ops", ApprovalKind.DB_OP),
+        ("project_ops", ApprovalKind.DB_OP),
+        ("mcp:files", ApprovalKind.MCP),
+        ("core_ops", ApprovalKind.TOOL),
+        ("", ApprovalKind.TOOL),
+    ],
+)
+def test_a_section_says_what_kind_its_calls_are(section: str, kind: ApprovalKind) -> None:
+    assert kind_of_section(section) is kind
