@@ -113,6 +113,7 @@ class ContextPane(Pane):
         self.items.setObjectName("context-items")
         mark(self.items, "plain")
         dress_list(self.items)
+        self.items.setMinimumHeight(theme().px(64))
         box.addLayout(row)
         box.addWidget(self.parts)
         box.addWidget(self.items, 1)
@@ -402,7 +403,7 @@ class ContextPane(Pane):
             self.body.setOrientation(wanted)
         if wide != getattr(self, "_wide", None):
             self._wide = wide
-            self.body.setSizes([220, 420, 380] if wide else [110, 260, 260])
+            self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
 
     def retranslate(self) -> None:
         self.heading.setText(_("CONTEXT"))
