@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.llm.scripted import ScriptedModel, Step
 from tests.e2e.harness import Desk, scripted
+from tests.e2e.wire import ModelServer
 
 OpenDesk = Callable[..., Desk]
 """``open_desk(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""
@@ -31,3 +32,11 @@ def open_desk(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenDesk]:
         desk.close()
     for desk in desks:
         desk.verify()
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A model server on loopback; every request to it must have been in a script."""
+    with ModelServer() as made:
+        yield made
+    assert made.surprises == []
