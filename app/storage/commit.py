@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.domain.approval import ApprovalRequest
@@ -10,7 +11,19 @@ from app.domain.context import PromptFrame
 from app.domain.events import RunEvent
 from app.domain.question import UserQuestion
 from app.domain.task import Task
-from app.domain.workflow import Message, Run, ToolExecution
+from app.domain.workflow import Message, Run, ToolExecution, Workflow
+
+
+@dataclass(frozen=True)
+class PartialReply:
+    """What was received so far of a reply."""
+
+    run_id: str
+    workflow_id: str
+    message_id: str
+    content: str
+    reasoning: str
+    updated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,9 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
+        created: new workflows, whose ids nobody had before.
+        partials: replies that are being received, one a run.
+        of: the workflow, where no row of the commit tells it.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -36,6 +52,9 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
+    created: tuple[Workflow, ...] = ()
+    partials: tuple[PartialReply, ...] = ()
+    of: str = ""
 
     @property
     def workflow_id(self) -> str | None:
@@ -50,4 +69,6 @@ class Commit:
             *self.frames,
             *self.tasks,
         )
-        return rows[0].workflow_id if rows else None
+        if rows:
+            return rows[0].workflow_id
+        return next((partial.workflow_id for partial in self.partials), self.of or None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.domain.errors import StorageError
-from app.storage import errors
+from app.storage import errors, wire
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -31,7 +31,10 @@ class Engine:
     """
 
     def __init__(self, connection: Any, path: Path | None) -> None:
+        from surrealdb.data.cbor import decode
+
         self._connection = connection
+        self._decode = decode
         self.path = path
 
     @classmethod
@@ -64,7 +67,8 @@ class Engine:
             StorageError: the engine itself failed.
         """
         try:
-            response = await self._connection.query_raw(sql, dict(params))
+            # Past the driver's own ``query_raw``, whose encoder took most of the time of a small request.
+            response = self._decode(await self._connection._db.execute(wire.query(sql, params)))
         except asyncio.CancelledError:
             raise
         except BaseException as error:

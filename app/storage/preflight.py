@@ -11,12 +11,12 @@ import shutil
 from pathlib import Path
 
 from app.domain.errors import StorageError
-from app.storage import errors
+from app.storage import ahead, errors
 
 MIN_FREE_BYTES = 64 * 1024 * 1024
 """Free space asked for before opening: room for the write-ahead log and one flush of the tables in memory."""
 
-OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp"})
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", *ahead.NAMES})
 """Files that say nothing about whether a database was ever written here."""
 
 

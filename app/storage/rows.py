@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic_core import to_jsonable_python
 
 from app.domain.base import Model
+from app.storage import wire
 
 if TYPE_CHECKING:
     from surrealdb import RecordID
@@ -71,6 +72,7 @@ class Table(Generic[M]):
         self._extra = extra
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
         self.columns = ", ".join(["id", *(self.column(field) for field in self._fields if field != "id"), *order])
+        wire.learn("id", *map(self.column, self._fields))
 
     def column(self, field: str) -> str:
         """The column of a field."""

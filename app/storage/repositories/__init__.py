@@ -49,9 +49,9 @@ class Repositories:
         self.store = store
         self.datadir = datadir
         self.memories = MemoryRepository(store)
-        self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
-        self.runs = RunRepository(store)
         self.journal = JournalRepository(store)
+        self.workflows = WorkflowRepository(store, datadir, self.journal, purged=self.memories.workflow_deleted)
+        self.runs = RunRepository(store)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)

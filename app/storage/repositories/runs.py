@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from app.domain.events import RunEvent, event_body_adapter
+from app.domain.events import RunEvent
 from app.domain.workflow import Run, RunStatus
 from app.storage import tables
-from app.storage.commit import Commit
-from app.storage.repositories.base import Repository, guard, insert_all, page_size, upsert, upsert_all
-from app.storage.rows import Table, plain_time, record, to_json
-from app.storage.store import Statement, Store
+from app.storage.batch import guarded
+from app.storage.commit import Commit, PartialReply
+from app.storage.repositories.base import Repository, guard, page_size, upsert
+from app.storage.rows import plain_time, record
+from app.storage.store import Store
+from app.storage.tables import EVENTS
 
 _ALIVE = [status.value for status in RunStatus if not status.final]
 
@@ -68,37 +69,6 @@ class RunRepository(Repository[Run]):
         await self._store.write(guard(run.workflow_id), upsert(self.table, run))
 
 
-class _EventTable(Table[RunEvent]):
-    """Events keep their body as JSON text, beside its type."""
-
-    def encode(self, value: RunEvent) -> dict[str, Any]:
-        return {
-            "id": self.record(value.id),
-            "workflow": record("workflow", value.workflow_id),
-            "run": record("run", value.run_id) if value.run_id else None,
-            "seq": value.seq,
-            "stream_from": value.stream_from,
-            "v": value.v,
-            "type": value.body.type,
-            "time": value.time,
-            "body": to_json(value.body),
-        }
-
-    def decode(self, row: Any) -> RunEvent:
-        run = row.get("run")
-        return RunEvent(
-            id=row["id"].id,
-            v=row["v"],
-            workflow_id=row["workflow"].id,
-            run_id=run.id if run is not None else "",
-            seq=row["seq"],
-            stream_from=row["stream_from"],
-            time=plain_time(row["time"]),
-            body=event_body_adapter.validate_python(json.loads(row["body"])),
-        )
-
-
-EVENTS = _EventTable("run_event", RunEvent)
 _EVENT_COLUMNS = "id, workflow, run, seq, stream_from, v, time, body"
 
 
@@ -107,38 +77,28 @@ class JournalRepository:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._known = store.known
 
     async def commit(self, commit: Commit) -> None:
         """Write everything of a commit in one transaction; returns when it is durable.
+
+        What the database could not refuse is kept first and written soon (see ``app.storage.behind``); the rest is written at once.
 
         Raises:
             NotFoundError: the workflow is gone.
             StorageError: nothing was kept; an event number that exists already in its run is refused.
         """
-        statements = self._statements(commit)
+        commit = self._known.needed(commit)
+        if self._known.follows(commit) and await self._store.keep(commit, lambda: self._known.learn(commit)):
+            return
+        statements = guarded(commit)
         if statements:
-            await self._store.write(*statements)
-
-    @staticmethod
-    def _statements(commit: Commit) -> list[Statement]:
-        workflow_id = commit.workflow_id
-        statements = [guard(workflow_id)] if workflow_id else []
-        statements += insert_all(EVENTS, commit.events)
-        statements += upsert_all(tables.RUNS, commit.runs)
-        if commit.workflow:
-            if workflow_id is None:
-                raise ValueError("a commit that changes its workflow needs an event or a run to tell which")
-            row, changes = record("workflow", workflow_id), tables.WORKFLOWS.changes(commit.workflow)
-            statements.append(Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": row, "changes": changes}))
-        statements += upsert_all(tables.MESSAGES, commit.messages)
-        statements += upsert_all(tables.EXECUTIONS, commit.executions)
-        statements += upsert_all(tables.QUESTIONS, commit.questions)
-        statements += upsert_all(tables.APPROVALS, commit.approvals)
-        statements += upsert_all(tables.FRAMES, commit.frames)
-        statements += upsert_all(tables.TASKS, commit.tasks)
-        statements += [Statement("DELETE $row RETURN NONE", {"row": record("task", each)}) for each in commit.deleted_tasks]
-        statements += [Statement("DELETE $row RETURN NONE", {"row": record("partial_reply", each)}) for each in commit.clear_partial]
-        return statements
+            try:
+                await self._store.write(*statements)
+            except BaseException:
+                self._known.forget(commit.workflow_id)
+                raise
+        self._known.learn(commit)
 
     async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Events of a run with a number above ``after``, in order."""
@@ -198,15 +158,8 @@ class JournalRepository:
         Raises:
             NotFoundError: the workflow is gone.
         """
-        content_row = {
-            "workflow": record("workflow", workflow_id),
-            "message_id": message_id,
-            "content": content,
-            "reasoning": reasoning,
-            "updated_at": self._store.clock.now(),
-        }
-        statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": content_row})
-        await self._store.write(guard(workflow_id), statement)
+        partial = PartialReply(run_id, workflow_id, message_id, content, reasoning, self._store.clock.now())
+        await self.commit(Commit(partials=(partial,)))
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:
         """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``updated_at``."""
