@@ -114,6 +114,7 @@ class ContextPane(Pane):
         mark(self.items, "plain")
         dress_list(self.items)
         self.items.setMinimumHeight(theme().px(64))
+        self._rows, self._tab_row = holder, row
         box.addLayout(row)
         box.addWidget(self.parts)
         box.addWidget(self.items, 1)
@@ -283,6 +284,7 @@ class ContextPane(Pane):
             tab.setVisible(counts[name] > 0 or name in ("messages", "left-out"))
         if not any(tab.isChecked() and not tab.isHidden() for tab in self._tabs.values()):
             self._tabs["messages"].setChecked(True)
+        self._hold_rows()
         self._show_rows()
 
     @property
@@ -394,6 +396,13 @@ class ContextPane(Pane):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._turn_body()
+        self._hold_rows()
+
+    def _hold_rows(self) -> None:
+        """Room for tabs and key, which take more lines the narrower they are, and for one message at least."""
+        width = max(120, self._rows.width() - 12)
+        above = self._tab_row.heightForWidth(width) + self.parts.heightForWidth(width)
+        self._rows.setMinimumHeight(above + self.items.minimumHeight() + 12)
 
     def _turn_body(self) -> None:
         """Side by side where there is width, one above the other in the narrow rail."""
