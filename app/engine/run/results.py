@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from app.domain.events import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
 from app.engine.run.state import CallState
 from app.tools.base import ToolResult
@@ -27,6 +30,12 @@ def call_finished(
         end=result.end,
         end_summary=result.end_summary,
     )
+
+
+def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
+    """The result of a call whose arguments a person changed, to be cut anew: the model must know that what ran is not what it wrote."""
+    data = {"note": "The user changed the arguments before allowing this call.", "arguments_used": arguments}
+    return replace(result, data={**result.data, **data})
 
 
 def closed(call: CallState, status: CallStatus, error: str, *, code: str = "") -> list[EventBody]:

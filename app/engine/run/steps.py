@@ -12,7 +12,7 @@ from app.domain.workflow import RunMode, RunStatus
 from app.engine.run import prompt, team
 from app.engine.run.handlers import runnable_calls
 from app.engine.run.reduce import ARE_YOU_DONE
-from app.engine.run.results import call_finished
+from app.engine.run.results import call_finished, noting_edits
 from app.engine.run.state import CallState, Ending, EntryKind, RunState
 from app.policy import budget, loop_guard
 from app.tools.results import capped
@@ -153,7 +153,8 @@ def _children_step(state: RunState) -> Step | None:
         return None
     intent = done.intent
     arguments = intent.arguments if intent else done.call.arguments
-    result = capped(compose(done.kind or TeamCall.JOIN, arguments, team.awaited(state, done)), REST_HINT)
+    result = compose(done.kind or TeamCall.JOIN, arguments, team.awaited(state, done))
+    result = capped(noting_edits(result, arguments) if done.edited else result, REST_HINT)
     return Append((call_finished(done.call.id, intent.tool if intent else done.call.name, result),))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.approval import ApprovalRequest, RiskName
@@ -30,7 +30,7 @@ from app.domain.team import TeamCall
 from app.engine.journal import RunHandle
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import direct_names, enabled_names
-from app.engine.run.results import call_finished, closed
+from app.engine.run.results import call_finished, closed, noting_edits
 from app.engine.run.state import CallState, RunState
 from app.policy import approvals, budget
 from app.tools.base import (
@@ -46,7 +46,7 @@ from app.tools.base import (
     ToolResult,
 )
 from app.tools.control.invoke import unwrap
-from app.tools.results import as_json
+from app.tools.results import capped
 
 INTERRUPTED = (
     "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
@@ -200,7 +200,7 @@ class ToolCalls:
     def _batch(self, prepared: list[Prepared]) -> list[Prepared]:
         state = self._handle.current
         cap = budget.caps(state.agent, state.raised_limits).get(LimitKind.TOOL_CALLS)
-        room = len(prepared) if cap is None else max(1, int(cap - state.tool_calls))
+        room = len(prepared) if cap is None else max(1, int(cap - state.spent.tool_calls))
         if state.steps is not None:
             room = 1
         reading = 0
@@ -282,16 +282,11 @@ class ToolCalls:
             await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
 
     def _noting_edits(self, prepared: Prepared, result: ToolResult) -> ToolResult:
-        """The model must know when what ran is not what it wrote."""
         call = self._handle.current.call(prepared.call.id)
-        if call is None or not call.edited:
+        if call is None or not call.edited or prepared.tool is None:
             return result
-        data = {
-            **result.data,
-            "note": "The user changed the arguments before allowing this call.",
-            "arguments_used": prepared.intent.arguments,
-        }
-        return replace(result, data=data, text=as_json(data) if not result.truncated else result.text)
+        noted = noting_edits(result, prepared.intent.arguments)
+        return capped(noted, prepared.tool.rest_hint, to_model=self._env.registry.max_result_chars)
 
     def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
         if result.output is None:

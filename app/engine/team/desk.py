@@ -15,6 +15,7 @@ from app.engine.run.model_call import enabled_names
 from app.engine.run.state import RunState
 from app.policy.rights import Rights, grant
 from app.tools.base import ChildRequest, Colleague
+from app.tools.modes import PLAN, PLANNERS
 from app.tools.sections import PLANNING
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class TeamDesk:
         elif request.agent_id:
             stored = await self._stored(state, request.agent_id)
             base, agent_id = stored.config, stored.id
-            wanted_tools = tuple(self._named(base))
+            planners = PLANNERS if base.tool_mode is ToolMode.SECTIONS else ()
+            wanted_tools = tuple(dict.fromkeys((*self._named(base), *planners)))
         else:
             base = await self._made_up(state, request)
             wanted_tools = self._wanted(request, own)
@@ -154,6 +156,8 @@ class TeamDesk:
         changes = {
             "tools": tuple(dict.fromkeys(names)),
             "sections": (),
+            # Seeing tools by planning with sections brings the planners along: only who may plan can hand that on.
+            "tool_mode": ToolMode.DIRECT if base.tool_mode is ToolMode.SECTIONS and PLAN not in given.tools else base.tool_mode,
             "mcp_servers": tuple(server for server in base.mcp_servers if server in given.mcp_servers),
             "approval": given.mode,
             "max_tool_iterations": given.iterations,
