@@ -133,7 +133,7 @@ class Lane(Translated, QWidget):
         self.report.setVisible(bool(member.report))
         self.report.setText(_("Hide report") if self.opened else _("Report"))
         self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
-        self.stop.setVisible(not member.over)
+        self.stop.setVisible(not member.over and self._host.bridge is not None)
         self.stop.describe(_("Stop: {agent}", agent=member.name or _("Agent")))
         self.tick()
         self._show_report(member)
