@@ -58,6 +58,10 @@ class ParentQuestions(QObject):
         self._bridge = bridge
         self.jobs = Jobs(self, self.notice.emit)
         self._open: dict[str, ParentQuestion] = {}
+        self._asking: dict[str, int] = {}
+        """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being read."""
+        self._answered: set[str] = set()
+        """Runs whose question was closed since the list was last asked for."""
         self._reading = asyncio.Lock()
         self._reload_timer = QTimer(self)
         self._reload_timer.setSingleShot(True)
@@ -85,6 +89,7 @@ class ParentQuestions(QObject):
         """A sub-agent asked, got its answer, or is over."""
         run_id = str(event.data.get("sub_agent_id", ""))
         if event.chunk_type is ChunkType.SUB_AGENT_QUESTION:
+            self._asking[run_id] = event.seq
             self.jobs.start(self._asked(run_id, event))
         elif event.chunk_type in _CLOSING:
             self._close(run_id)
@@ -95,6 +100,8 @@ class ParentQuestions(QObject):
             self._reload_timer.start()
 
     def _close(self, run_id: str) -> None:
+        self._asking.pop(run_id, None)
+        self._answered.add(run_id)
         if self._open.pop(run_id, None) is not None:
             self.changed.emit()
 
@@ -105,6 +112,8 @@ class ParentQuestions(QObject):
             if event.depth > 0:  # the event names the parent alone
                 tree = await self._bridge.call(lambda a: _tree(a, event.workflow_id, event.correlation_id))
                 lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
+            if self._asking.get(run_id) != event.seq:
+                return
             asked = ParentQuestion(
                 run_id, event.workflow_id, str(data.get("sub_agent_name", "")), str(data.get("question", "")), lineage, event.time
             )
@@ -114,9 +123,10 @@ class ParentQuestions(QObject):
 
     async def _reload(self) -> None:
         async with self._reading:
+            self._answered.clear()
             found: list[ParentQuestion] = await self._bridge.call(waiting)
             known = self._open
-            self._open = {each.run_id: known.get(each.run_id, each) for each in found}
+            self._open = {each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered}
         self.changed.emit()
 
 

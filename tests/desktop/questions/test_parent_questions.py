@@ -78,3 +78,29 @@ async def test_events_open_and_close_them() -> None:
     bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ERROR, "r9", error="stopped"))
     await settle()
     assert questions.pending() == []
+
+
+async def test_an_answer_that_comes_at_once_leaves_nothing_open() -> None:
+    bridge = FakeBridge(waiting_engine())
+    questions = ParentQuestions(bridge)  # type: ignore[arg-type]
+    new: list[str] = []
+    questions.asked.connect(lambda asked: new.append(asked.run_id))
+    for depth in (0, 1):
+        bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r2", depth, sub_agent_name="Tester", question="All tests?"))
+        bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
+    await settle()
+    assert questions.pending() == []
+    assert new == []
+
+
+async def test_an_answer_while_the_list_is_read_counts() -> None:
+    def tree(_workflow_id: str, _root: str | None = None) -> AgentNode:
+        bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
+        return TREE
+
+    workflows = [Workflow(id="w1", name="One", status=WorkflowStatus.WAITING)]
+    bridge = FakeBridge(FakeAtelier(workflows={"list": workflows}, teams={"tree": tree}))
+    questions = ParentQuestions(bridge)  # type: ignore[arg-type]
+    questions.start()
+    await settle()
+    assert questions.pending() == []
