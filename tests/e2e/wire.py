@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
 from app.domain.agent import AgentConfig, ApprovalMode
@@ -17,6 +17,8 @@ from tests.support.servers.base import Call, Reply, Request, Response, Step
 from tests.support.servers.openai import FakeOpenAI
 
 T = TypeVar("T")
+Answer = Step | Callable[[dict[str, Any]], Step]
+"""A reply, or what makes one of the request's body."""
 PROVIDER, MODEL, WINDOW = "server", "test-model", 32_000
 TEAM_TOOLS = (
     "CalculatorTool",
@@ -33,14 +35,16 @@ TEAM_TOOLS = (
 class _Routed(FakeOpenAI):
     """Takes each reply from the script of the agent that asks."""
 
-    def __init__(self, scripts: dict[str, list[Step]]) -> None:
+    def __init__(self, scripts: dict[str, list[Answer]]) -> None:
         super().__init__()
         self.scripts = scripts
         self.surprises: list[str] = []
         self._key = ""
+        self._body: dict[str, Any] = {}
 
     async def chat(self, request: Request, out: Response) -> None:
-        self._key = self.key_of(request.json)
+        self._body = request.json
+        self._key = self.key_of(self._body)
         await super().chat(request, out)  # asks for its step before it first waits
 
     def key_of(self, body: dict[str, Any]) -> str:
@@ -53,7 +57,8 @@ class _Routed(FakeOpenAI):
         if not steps:
             self.surprises.append(self._key)
             return Reply(text=f"There is no reply for {self._key!r}.")
-        return steps.pop(0)
+        step = steps.pop(0)
+        return step(self._body) if callable(step) else step
 
 
 class ModelServer:
@@ -64,7 +69,7 @@ class ModelServer:
     """
 
     def __init__(self) -> None:
-        self.scripts: dict[str, list[Step]] = {}
+        self.scripts: dict[str, list[Answer]] = {}
         self._server = _Routed(self.scripts)
         self._server.models = [{"id": MODEL, "object": "model", "created": 1, "owned_by": "tests"}]
         self._loop = asyncio.new_event_loop()
@@ -84,7 +89,7 @@ class ModelServer:
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
-    def script(self, key: str, *steps: Step | str) -> None:
+    def script(self, key: str, *steps: Answer | str) -> None:
         """What the agent says whose first message of the user contains ``key``, in order; a text is a whole reply."""
         self.scripts.setdefault(key, []).extend(Reply(text=step) if isinstance(step, str) else step for step in steps)
 

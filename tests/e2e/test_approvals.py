@@ -1,0 +1,205 @@
+"""Calls that wait for a person's yes, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QWidget
+
+from app.domain.agent import ApprovalMode
+from app.domain.workflow import RunStatus
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, rendered
+from tests.e2e.wire import Call, ModelServer, Reply, batch, calls, config, held, hire, spawn, told
+
+GOAL, MEASURE, CUT, CHECK = "Build the shelf", "Measure the wall", "Cut the boards", "Check the figures"
+
+
+def open_asking(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
+    """The program with Ada, who must ask before she starts an agent, and Bea and Cid."""
+    desk = open_desk(None)
+    agents = [config("Ada", **{"approval": ApprovalMode.SELECTIVE, **lead}), config("Bea", approval=ApprovalMode.SELECTIVE), config("Cid")]
+    desk.engine(lambda a: hire(a, server.provider, *agents))
+    desk.settle()
+    return desk
+
+
+def card_in(desk: Desk, place: QWidget) -> QWidget:
+    """The approval card in the conversation or the inbox, waited for."""
+    found = desk.until(
+        lambda: [each for each in place.findChildren(QWidget, "approval-card") if each.isVisible()], f"a card in {place.objectName()}"
+    )
+    assert len(found) == 1
+    return found[0]
+
+
+def in_chat(desk: Desk) -> QWidget:
+    return card_in(desk, desk.window.chat)
+
+
+def in_inbox(desk: Desk) -> QWidget:
+    desk.action("show-questions")
+    return card_in(desk, desk.find("question-inbox"))
+
+
+def press(desk: Desk, card: QWidget, name: str) -> None:
+    desk.click(card.findChild(QAbstractButton, name))
+
+
+def waiting(desk: Desk) -> int:
+    """The number in the inbox."""
+    desk.action("show-questions")
+    return int(rendered(desk.find("pending-count")))
+
+
+def test_an_edited_call_is_allowed(open_desk: OpenDesk, server: ModelServer) -> None:
+    server.script(GOAL, calls(spawn("s1", "Eve", "Chekc the figures"), text="I have it checked."), "All checked.")
+    server.script(CHECK, "84 is right.")
+    desk = open_asking(open_desk, server)
+    desk.send(GOAL)
+    card, other = in_chat(desk), in_inbox(desk)
+    assert "Ada wants to start the agent Eve" in rendered(card)
+    assert "medium risk" in rendered(card).lower()
+    assert "1 approval to decide" in desk.until_row("workflow-list", GOAL)
+    press(desk, card, "approval-edit")
+    field = card.findChild(QPlainTextEdit, "approval-arguments")
+    arguments = json.loads(field.toPlainText())
+    assert arguments["prompt"] == "Chekc the figures"
+    field.selectAll()
+    desk.type(field, "{")
+    desk.until(lambda: card.findChild(QWidget, "approval-arguments-error").isVisible(), "what is wrong is said")
+    assert not card.findChild(QAbstractButton, "approval-approve").isEnabled()
+    field.selectAll()
+    desk.type(field, json.dumps(arguments | {"prompt": CHECK}))
+    desk.until(lambda: "Allow as edited" in rendered(other), "the card in the inbox follows")
+    press(desk, card, "approval-approve")
+    desk.last_reply("All checked.")
+    desk.wait_done()
+    assert told(server.requests(CHECK)[0], "user") == CHECK
+    assert waiting(desk) == 0
+
+
+def test_a_rejection_tells_the_agent_why(open_desk: OpenDesk, server: ModelServer) -> None:
+    server.script(GOAL, calls(spawn("s1", "Eve", CHECK)), "Then I check myself.")
+    desk = open_asking(open_desk, server)
+    desk.send(GOAL)
+    card = in_inbox(desk)
+    desk.type(card.findChild(QPlainTextEdit, "approval-reason"), "Too dear for one sum")
+    press(desk, card, "approval-reject")
+    desk.last_reply("Then I check myself.")
+    desk.wait_done()
+    assert "Too dear for one sum" in told(server.requests(GOAL)[1])
+    assert waiting(desk) == 0
+
+
+def test_a_yes_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelServer) -> None:
+    server.script(
+        GOAL, calls(spawn("s1", "Eve", CHECK)), calls(spawn("s2", "Fay", CUT)), "Both are done.", calls(spawn("s3", "Gus", MEASURE))
+    )
+    server.script(CHECK, "84 is right.")
+    server.script(CUT, "Three boards.")
+    desk = open_asking(open_desk, server)
+    desk.send(GOAL)
+    card = in_chat(desk)
+    press(desk, card, "approval-scope")
+    menu = desk.until(lambda: card._menu if card._menu and card._menu.isVisible() else None, "the menu is open")  # type: ignore[attr-defined]
+    desk.press(menu, Qt.Key.Key_Down)
+    desk.press(menu, Qt.Key.Key_Return)
+    desk.last_reply("Both are done.")
+    desk.wait_done()
+    assert len(desk.engine(lambda a: a.approvals.list(desk.workflow_id))) == 1
+    desk.send("Once more")
+    in_chat(desk)
+    assert waiting(desk) == 1
+
+
+def test_a_sub_agents_approval_says_who_stands_above_it(open_desk: OpenDesk, server: ModelServer) -> None:
+    server.script(GOAL, calls(Call("DelegateTaskTool", {"operation": "delegate", "agent_id": "Bea", "prompt": MEASURE}, id="d1")), "Done.")
+    server.script(MEASURE, calls(spawn("s1", "Eve", CHECK)), "The wall is 84 cm wide.")
+    server.script(CHECK, "84 is right.")
+    server.script("Something else", "A quick answer.")
+    desk = open_asking(open_desk, server, approval=ApprovalMode.AUTO)
+    desk.send(GOAL)
+    card, asking = in_chat(desk), desk.workflow_id
+    assert "Ada → Bea" in rendered(card)
+    assert "Bea wants to start the agent Eve" in rendered(card)
+    assert "waits for you" in rendered(desk.find("team-card"))
+    desk.click("new-workflow")
+    desk.send("Something else")
+    desk.last_reply("A quick answer.")
+    desk.wait_done()
+    there = in_inbox(desk)
+    assert "Ada → Bea" in rendered(there)
+    assert GOAL in rendered(there)
+    press(desk, there, "approval-approve")
+    desk.until(lambda: waiting(desk) == 0, "nothing waits any more")
+    desk.click_row(desk.window.sidebar.list, GOAL)
+    desk.until(lambda: desk.workflow_id == asking, "the first workflow is back")
+    desk.last_reply("Done.")
+    desk.wait_done()
+    assert {run.status for run in desk.engine(lambda a: a.repos.runs.list(asking))} == {RunStatus.COMPLETED}
+
+
+def test_after_a_restart_an_approval_still_waits(open_desk: OpenDesk, server: ModelServer) -> None:
+    server.script(GOAL, calls(spawn("s1", "Eve", CHECK)), "All checked.")
+    server.script(CHECK, "84 is right.")
+    first = open_asking(open_desk, server)
+    first.send(GOAL)
+    in_chat(first)
+    first.close()
+    desk = open_desk(None)
+    card = in_chat(desk)
+    assert waiting(desk) == 1
+    assert len(server.requests(GOAL)) == 1
+    press(desk, card, "approval-approve")
+    desk.last_reply("All checked.")
+    desk.wait_done()
+    assert len(server.requests(CHECK)) == 1
+
+
+def ask_parent(question: str) -> Reply:
+    return calls(Call("wait_parent", {"message": question}, id="w1"))
+
+
+def test_a_person_answers_what_a_sub_agent_asks_its_parent(open_desk: OpenDesk, server: ModelServer) -> None:
+    cid = asyncio.Event()
+    server.script(GOAL, calls(batch("p1", ("Bea", MEASURE), ("Cid", CUT))), "The shelf stands.")
+    server.script(MEASURE, ask_parent("With the skirting?"), "83 cm.")
+    server.script(CUT, held("Three boards.", cid))
+    desk = open_asking(open_desk, server, approval=ApprovalMode.AUTO)
+    desk.send(GOAL)
+    desk.action("show-questions")
+    inbox = desk.find("question-inbox")
+    desk.until(lambda: "With the skirting?" in rendered(inbox), "the question is in the inbox")
+    assert "Ada → Bea" in rendered(inbox)
+    field = next(each for each in inbox.findChildren(QPlainTextEdit) if each.objectName().startswith("parent-answer-"))
+    desk.type(field, "Without it")
+    desk.press(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    desk.until(lambda: len(server.requests(MEASURE)) == 2, "the agent goes on")
+    assert "Without it" in told(server.requests(MEASURE)[1])
+    desk.until(lambda: waiting(desk) == 0, "nothing waits any more")
+    assert len(server.requests(GOAL)) == 1, "its parent was not asked"
+    server.free(cid)
+    desk.last_reply("The shelf stands.")
+    desk.wait_done()
+
+
+def test_the_parent_answers_in_its_own_turn(open_desk: OpenDesk, server: ModelServer) -> None:
+    def answer(body: dict[str, Any]) -> Reply:
+        child = re.search(r'"child_id": ?"(\w+)"', told(body))
+        assert child is not None
+        return calls(Call("answer_child", {"child_id": child[1], "message": "Without it"}, id="a1"))
+
+    server.script(GOAL, calls(batch("p1", ("Bea", MEASURE))), answer, "The shelf stands.")
+    server.script(MEASURE, ask_parent("With the skirting?"), "83 cm.")
+    desk = open_asking(open_desk, server, approval=ApprovalMode.AUTO)
+    desk.send(GOAL)
+    desk.last_reply("The shelf stands.")
+    desk.wait_done()
+    assert "Without it" in told(server.requests(MEASURE)[1])
+    assert "83 cm." in told(server.requests(GOAL)[2])
+    assert waiting(desk) == 0
