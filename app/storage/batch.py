@@ -25,7 +25,8 @@ from app.storage.writer import Statement
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "FOR $pair IN $pairs { UPDATE $pair[0] MERGE $pair[1] RETURN NONE }"
 _DELETE = "DELETE $rows RETURN NONE"
-_DOUBTFUL = re.compile(rb"\\u0000|NaN|Infinity|[0-9]{19}")
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_DOUBTFUL = (b"\\u0000", b"NaN", b"Infinity")
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _INSERT = "INSERT INTO {table} $rows RETURN NONE"
 
@@ -136,7 +137,7 @@ def dump(commit: Commit) -> bytes | None:
         content = _JSON.encode(to_jsonable_python(given, inf_nan_mode="constants")).encode()
     except UnicodeEncodeError:
         return None
-    return None if _DOUBTFUL.search(content) else content
+    return None if any(each in content for each in _DOUBTFUL) or _LONG_NUMBER.search(content) else content
 
 
 def load(content: bytes) -> Commit:

@@ -61,6 +61,8 @@ class WriteBehind:
             behind = cls(log, writer, clock)
             behind._applied = log.number - len(records)
             behind._waiting = [batch.load(each.content) for each in records]
+            if not rows:
+                await writer.transact([behind._mark(0)])
             await behind.flush()
             log.clear()
         except BaseException:
@@ -93,8 +95,8 @@ class WriteBehind:
         taken()
         if len(self._waiting) >= MOST_TOGETHER:
             self._start()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().create_task(self._later(), name="storage-behind")
+        else:
+            self._soon()
         await self._log.sync(number)
         return True
 
@@ -133,6 +135,10 @@ class WriteBehind:
             _log.error("%d commits stay in the log: %s", len(self._waiting), error)
         self._log.close()
 
+    def _soon(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().create_task(self._later(), name="storage-behind")
+
     async def _later(self) -> None:
         await self._clock.sleep(DELAY_S)
         self._timer = None
@@ -145,8 +151,9 @@ class WriteBehind:
         return self._flushing
 
     async def _write(self) -> None:
-        """Put what waits into the tables, in as many transactions as it takes."""
-        while self._waiting:
+        """Put what waits now into the tables, in as many transactions as it takes. What comes meanwhile waits for others again."""
+        wanted = self._log.number
+        while self._applied < wanted:
             commits = self._waiting[:MOST_TOGETHER]
             self._log.turn()
             try:
@@ -157,6 +164,8 @@ class WriteBehind:
                 await self._one_by_one(commits)
                 continue
             self._done(len(commits))
+        if self._waiting:
+            self._soon()
 
     async def _one_by_one(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
