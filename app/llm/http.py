@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_BODY = 64 * 1024 * 1024
 """Bytes an answer may have, streamed or not."""
 MAX_ERROR_BODY = 64 * 1024
+END_S = 0.02
+"""Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
 INLINE_JSON = 256 * 1024
 """Bytes of JSON that are decoded on the event loop; more goes to a thread."""
 
@@ -62,6 +64,7 @@ class StreamedResponse:
         self._where = where
         self._timeouts = timeouts
         self._settled = False
+        self._pieces = response.aiter_bytes()
         self.content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def settle(self) -> None:
@@ -76,12 +79,11 @@ class StreamedResponse:
         Raises:
             ProviderError: the body stalled (``timeout``) or was cut (``truncated``).
         """
-        pieces = self._response.aiter_bytes()
         while True:
             failure: ProviderError | None = None
             piece = b""
             try:
-                piece = await self._watchdog.run(_next(pieces))
+                piece = await self._watchdog.run(_next(self._pieces))
             except StopAsyncIteration:
                 return
             except Stalled:
@@ -95,6 +97,20 @@ class StreamedResponse:
             if not self._settled:
                 self._watchdog.set_limit(self._timeouts.idle_s)
             yield piece
+
+    async def finish(self) -> None:
+        """Nothing more is wanted: take the end of the body too, when it is there, so that the connection serves the next request.
+
+        Closing a connection whose last bytes were not read costs the next request a new one, over TLS two more round trips.
+        """
+        try:
+            async with asyncio.timeout(END_S):
+                async for _ in self._pieces:
+                    pass
+        except TimeoutError:
+            return  # a server that goes on, or leaves its answer open: the connection is closed instead
+        except Exception as error:
+            _transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
 
     async def read(self, limit: int = MAX_BODY) -> bytes:
         """The whole body.

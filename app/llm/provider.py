@@ -187,6 +187,8 @@ class HttpProvider(ABC):
                         break
                     if parser.complete:
                         response.settle()
+            if parser.ended:
+                await response.finish()
         for delta in parser.close():
             yield delta
 

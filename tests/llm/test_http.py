@@ -214,3 +214,17 @@ async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, cloc
     await client.aclose()
     assert (await client.json("GET", "/models"))["object"] == "list"
     await client.aclose()
+
+
+async def test_a_connection_serves_the_next_request_too(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="one"), Reply(text="two"), Reply(text="three"))
+    for _ in range(3):
+        assert [delta async for delta in chat.stream(ask())]
+    assert openai_server.connections == 1
+
+
+async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="one", tail_open=True), Reply(text="two"))
+    for _ in range(2):
+        assert [delta async for delta in chat.stream(ask())]
+    assert openai_server.connections == 2

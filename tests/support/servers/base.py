@@ -96,6 +96,7 @@ class FakeServer:
         requests: everything that came in, in order.
         disconnected: set when a client went away before its answer was over; ``disconnected_at`` is the loop's time then.
         streaming: set when the first event of a reply was written.
+        connections: how many were opened.
     """
 
     def __init__(self) -> None:
@@ -105,6 +106,7 @@ class FakeServer:
         self.disconnected_at = 0.0
         self.streaming = asyncio.Event()
         self.port = 0
+        self.connections = 0
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -146,6 +148,7 @@ class FakeServer:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while (request := await _read_request(reader)) is not None:
                 self.requests.append(request)
