@@ -389,6 +389,10 @@ class Journal:
 
     async def _know_teams(self, head: _Head, handles: Sequence[RunHandle]) -> None:
         """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
+        new = {handle.run_id: Usage() for handle in handles if handle.state is None}
+        if new:
+            # A run that begins has used nothing: there is nothing to read.
+            head.totals = replace(head.totals, teams={**new, **head.totals.teams})
         roots = {handle.state.root_run_id for handle in handles if handle.state is not None}
         missing = {root for root in roots if root not in head.totals.teams}
         if missing:
