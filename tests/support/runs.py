@@ -54,8 +54,17 @@ def finished(id: str = "c1", tool: str = "CalculatorTool", text: str = '{"succes
 class Script:
     """Collects events of one run; ``seconds`` pass before each."""
 
-    def __init__(self, *, seconds: float = 1.0, config: AgentConfig | None = None, message: str | None = "hello", **start: Any) -> None:
+    def __init__(
+        self,
+        *,
+        seconds: float = 1.0,
+        config: AgentConfig | None = None,
+        message: str | None = "hello",
+        run_id: str = "r",
+        **start: Any,
+    ) -> None:
         self.events: list[RunEvent] = []
+        self._run_id = run_id
         self._seconds = seconds
         self._time = START
         self.add(RunStarted(agent=config or agent(), **start))
@@ -65,7 +74,7 @@ class Script:
     def add(self, *bodies: EventBody, seconds: float | None = None) -> Script:
         for body in bodies:
             self._time += timedelta(seconds=self._seconds if seconds is None else seconds)
-            self.events.append(RunEvent(workflow_id="w", run_id="r", seq=len(self.events) + 1, time=self._time, body=body))
+            self.events.append(RunEvent(workflow_id="w", run_id=self._run_id, seq=len(self.events) + 1, time=self._time, body=body))
         return self
 
     @property
@@ -98,5 +107,6 @@ def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[
 def advance(state: RunState, body: EventBody, seconds: float = 1.0) -> RunState:
     """The state after one more event."""
     assert state.last_time is not None
-    event = RunEvent(workflow_id="w", run_id="r", seq=state.last_seq + 1, time=state.last_time + timedelta(seconds=seconds), body=body)
+    time = state.last_time + timedelta(seconds=seconds)
+    event = RunEvent(workflow_id="w", run_id=state.run_id, seq=state.last_seq + 1, time=time, body=body)
     return reduce(state, event)

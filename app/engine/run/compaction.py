@@ -31,7 +31,7 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
         def cut(entry: Entry) -> Entry:
             if entry.seq not in dropped:
                 return entry
-            return replace(entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, order=(origin,))
+            return replace(entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin)
 
         return _mapped(state, cut)
     gone = tuple(entry for entry in state.conversation if entry.seq in dropped)
@@ -66,24 +66,23 @@ def undone(state: RunState, origin: str) -> RunState:
     summary = next((e for e in state.conversation if e.kind is EntryKind.SUMMARY and e.origin == origin), None)
     if summary is None:
         return _mapped(state, lambda entry: _whole(entry) if _made_by(entry, origin) else entry)
-    # An entry of this run keeps its number; whatever came before the run is numbered anew.
+    # An entry of this run keeps its number; whatever came before the run is numbered anew. Summaries stand for what came before, too.
     own = f"{state.run_id}:"
     place = {name: index for index, name in enumerate(summary.order)}
     rest = [entry for entry in state.conversation if entry is not summary]
     older = [entry for entry in (*summary.replaced, *rest) if entry.origin in place]
     everything = [*sorted(older, key=lambda entry: place[entry.origin]), *(entry for entry in rest if entry.origin not in place)]
-    history = [entry for entry in everything if not entry.origin.startswith(own)]
-    return replace(state, history=renumbered(history), entries=tuple(entry for entry in everything if entry.origin.startswith(own)))
+    new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
+    before = [entry for entry in everything if entry not in new]
+    return replace(state, history=renumbered(before), entries=tuple(new))
 
 
 def _made_by(entry: Entry, origin: str) -> bool:
-    if entry.kind is EntryKind.SUMMARY:
-        return entry.origin == origin
-    return entry.cut and entry.order == (origin,)
+    return (entry.kind is EntryKind.SUMMARY and entry.origin == origin) or (entry.cut and entry.cut_by == origin)
 
 
 def _whole(entry: Entry) -> Entry:
-    return replace(entry, text=entry.full, full="", cut=False, order=())
+    return replace(entry, text=entry.full, full="", cut=False, cut_by="")
 
 
 def _mapped(state: RunState, change: Callable[[Entry], Entry]) -> RunState:

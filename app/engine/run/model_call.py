@@ -199,19 +199,25 @@ class ModelCall:
         by_model = bool(summary.strip())
         if not by_model:
             summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
-        saved = sum(context.entry_tokens(entry, factor) for entry in step.entries) - estimate(summary) * factor
-        await self._env.journal.append(
-            self._handle,
-            ContextCompacted(
-                method="summary" if by_model else "digest",
-                dropped=tuple(entry.seq for entry in step.entries),
-                summary=summary,
-                covers_history=any(entry.seq < 0 for entry in step.entries),
-                tokens_before=step.tokens,
-                tokens_after=max(0, int(step.tokens - saved)),
-                usage=usage,
-            ),
-        )
+        chosen = {entry.origin for entry in step.entries}
+
+        def decide(now: RunState) -> list[EventBody]:
+            # Meanwhile something may have been pinned, or an older compaction undone, which numbers entries anew.
+            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.pinned]
+            saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
+            return [
+                ContextCompacted(
+                    method="summary" if by_model else "digest",
+                    dropped=tuple(entry.seq for entry in gone),
+                    summary=summary,
+                    covers_history=any(entry.seq < 0 for entry in gone),
+                    tokens_before=step.tokens,
+                    tokens_after=max(0, int(step.tokens - saved)),
+                    usage=usage,
+                )
+            ]
+
+        await self._env.journal.append_if(self._handle, decide)
 
     async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
         reply_tokens = min(800, window // 5)

@@ -34,7 +34,7 @@ class Entry:
 
     Attributes:
         seq: number of the event that made it; entries of earlier runs are numbered backwards from -1.
-        cut: the text was shortened to make room; ``full`` is what it was.
+        cut: the text was shortened to make room; ``full`` is what it was, ``cut_by`` names the newest compaction that did it.
         origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
             for the nth of several made by one event).
         pinned: a person wants it sent whole, always.
@@ -53,6 +53,7 @@ class Entry:
     images: tuple[ImagePart, ...] = ()
     cut: bool = False
     full: str = ""
+    cut_by: str = ""
     origin: str = ""
     pinned: bool = False
     replaced: tuple[Entry, ...] = ()

@@ -221,8 +221,9 @@ def _savings(entries: Iterable[Entry], found: dict[str, list[Entry]]) -> None:
         if entry.kind is EntryKind.SUMMARY and entry.replaced:
             _savings((each for each in entry.replaced if each.kind is EntryKind.SUMMARY), found)
             found.setdefault(entry.origin, []).extend(entry.replaced)
-        elif entry.cut and entry.order:
-            found.setdefault(entry.order[0], []).append(entry)
+        if entry.cut and entry.cut_by:
+            # A summary can be cut like any other entry.
+            found.setdefault(entry.cut_by, []).append(entry)
 
 
 def _left_entry(entry: Entry, *, by_summary: bool) -> LeftEntry:
