@@ -223,7 +223,9 @@ class ContextPane(Pane):
             self.turn.set_turns(turns)
             if turns and agents and agents[0].run_id != self.turn.root_run_id:
                 self.turn.want(agents[0].run_id)
-            self._agents, self._run_id, self.requests, self.request = agents, shown, requests, request
+            newest = bool(turns) and shown == turns[-1].run_id and not seq
+            self._run_id = "" if newest else shown  # whoever looks at the newest request goes with the next turn
+            self._agents, self.requests, self.request = agents, requests, request
             self._show()
 
     def _on_request(self, row: int) -> None:

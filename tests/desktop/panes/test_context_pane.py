@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButto
 from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.context_parts import PartsBar
 from app.domain.stream import ChunkType, StreamEvent
+from app.engine.services.team_views import AgentNode
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -78,6 +79,18 @@ async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: Fa
     await settle()
     assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
     assert named(pane, QListWidget, "context-request-list").currentRow() == 0
+
+
+async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = past.RUNS["root"].model_copy(update={"id": "later", "previous_run_id": "root"})
+    monkeypatch.setitem(past.RUNS, "later", later)
+    atelier.set("workflows", "get", past.WORKFLOW.model_copy(update={"head_run_id": "later"}))
+    atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert atelier.calls("inspector.requests")[-1] == (("later",), {})
+    assert named(pane, QComboBox, "context-turn").currentText().startswith("Turn 2")
 
 
 async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
