@@ -1,0 +1,174 @@
+"""Sub-agents that never end: only what they really do keeps them alive, and looking at them does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.domain import limits
+from app.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from app.domain.question import QuestionStatus
+from app.domain.stream import ChunkType
+from app.domain.workflow import RunStatus
+from app.engine import Atelier
+from app.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
+from tests.support.clock import ManualClock
+
+TIMEOUT, CHECK = limits.CHILD_INACTIVITY_S, limits.CHILD_CHECK_S
+
+
+class Dripping:
+    """Says a word whenever it is told to, and ends when it is told that."""
+
+    def __init__(self) -> None:
+        self.words: asyncio.Queue[str] = asyncio.Queue()
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        text = ""
+        while word := await self.words.get():
+            text += word
+            yield TextDelta(content=word)
+        yield ReplyDone(reply=ChatReply(content=text))
+
+
+async def pass_time(clock: ManualClock, seconds: float, done: asyncio.Task[Any] | None = None) -> None:
+    """Move time in steps, and let everybody work in between."""
+    left = seconds
+    while left > 0 and not (done is not None and done.done()):
+        await clock.advance(min(left, CHECK))
+        left -= CHECK
+        await clock.settle(60)
+
+
+async def test_one_that_does_nothing_is_ended_with_what_it_had(open_atelier: Opener) -> None:
+    clock, stuck = ManualClock(), Stuck()
+    cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            await stuck.begun.wait()
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        await pass_time(clock, TIMEOUT - CHECK)
+        assert stuck.open == 1
+        await pass_time(clock, 3 * CHECK, waiting)
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+        child = (await team_rows(atelier, workflow_id))["Helper"]
+        assert child.status is RunStatus.ERROR
+        assert "did nothing for 300 seconds" in child.error
+        assert atelier.runs.teams.alive == {}
+    assert stuck.open == 0
+    result = cast.result()
+    assert (result["success"], result["code"]) == (False, "timeout")
+    assert "Half a report" in result["report"]
+
+
+async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> None:
+    clock, stuck = ManualClock(), Stuck()
+    cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            await stuck.begun.wait()
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        for _ in range(TIMEOUT // CHECK + 2):
+            await pass_time(clock, CHECK, waiting)
+            # The watch itself looks, a screen looks, a script looks.
+            await atelier.runs._watch.check()
+            await atelier.teams.tree(workflow_id)
+            atelier.environment.publish(atelier.runs.state_of(run_id).current, ChunkType.SUB_AGENT_PROGRESS, sub_agent_id="x")
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR
+
+
+async def test_a_word_now_and_then_keeps_it_alive(open_atelier: Opener) -> None:
+    clock, slow = ManualClock(), Dripping()
+    cast = Cast(Lead=[[spawn()], "done"], Helper=slow)
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.SUB_AGENT_START)
+        for number in range(5):
+            slow.words.put_nowait(f"word {number} ")
+            await pass_time(clock, TIMEOUT - 2 * CHECK)
+        slow.words.put_nowait("")
+        async with asyncio.timeout(20):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.COMPLETED
+    assert cast.result()["report"].startswith("word 0 word 1")
+
+
+async def test_who_waits_for_a_person_or_for_others_is_not_idle(open_atelier: Opener) -> None:
+    clock = ManualClock()
+    cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.USER_QUESTION_START)
+        await pass_time(clock, 2 * TIMEOUT)
+        rows = await team_rows(atelier, workflow_id)
+        assert {name: row.status.value for name, row in rows.items()} == {
+            "Lead": "awaiting_children",
+            "Middle": "awaiting_children",
+            "Deep": "awaiting_user",
+        }
+        (question,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        async with asyncio.timeout(20):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
+    """A team gives its slot back while nobody of it works; another takes it, and an answer then has to wait for its turn."""
+    clock, stuck = ManualClock(), Stuck()
+    cast = Cast(Lead=[[spawn()], "done"], Helper=[[ask_user()], "blue it is"], Busy=stuck)
+
+    async def one_slot(atelier: Atelier) -> None:
+        await atelier.settings.update(workflows_running=1)
+        atelier.runs.slots = 1
+
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        await one_slot(atelier)
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await seen.until(ChunkType.USER_QUESTION_START)
+        await atelier.runs.wait(run_id)
+        other = await atelier.workflows.create()
+        busy = await atelier.runs.send(other.id, "Go.", agent=lead(name="Busy"))
+        async with asyncio.timeout(20):
+            await stuck.begun.wait()
+        (question,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        await pass_time(clock, 2 * TIMEOUT)
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.PROCESSING
+        await atelier.runs.cancel(busy)
+        async with asyncio.timeout(20):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert cast.result()["report"] == "blue it is"
+
+
+async def test_one_that_hangs_ends_with_everything_below_it(open_atelier: Opener) -> None:
+    clock, top, deep = ManualClock(), Stuck(("Mid",)), Dripping()
+    turns: list[Any] = [ScriptedModel([[spawn("t", "Deep", wait=False)]]), top]
+
+    class Middle:
+        def stream(self, request: Any) -> Any:
+            return turns.pop(0).stream(request)
+
+    cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=Middle(), Deep=deep)
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            await top.begun.wait()
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        for _ in range(TIMEOUT // CHECK + 2):
+            deep.words.put_nowait("alive ")
+            await pass_time(clock, CHECK, waiting)
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+        rows = await team_rows(atelier, workflow_id)
+        assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
