@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_BODY = 64 * 1024 * 1024
 """Bytes an answer may have, streamed or not."""
 MAX_ERROR_BODY = 64 * 1024
+KEPT_OPEN = 64
+"""Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
 END_S = 0.02
 """Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
 INLINE_JSON = 256 * 1024
@@ -269,7 +271,7 @@ def _make_client(base_url: str, timeouts: Timeouts) -> httpx.AsyncClient:
 
     return httpx.AsyncClient(
         timeout=httpx.Timeout(None, connect=timeouts.connect_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=30.0),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
         headers={"user-agent": "Atelier"},

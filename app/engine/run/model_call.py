@@ -6,7 +6,9 @@ import hashlib
 import json
 import logging
 import random
+from collections import OrderedDict
 from contextlib import aclosing
+from typing import NamedTuple
 
 from app.domain import limits
 from app.domain.agent import ToolDialect
@@ -94,17 +96,41 @@ def _configured(env: RunEnvironment, state: RunState) -> list[str]:
     return names
 
 
+class _Described(NamedTuple):
+    """Definitions of tools, with what is made of them for every request: their JSON and the estimated tokens a server sees."""
+
+    tools: tuple[ToolSpec, ...]
+    json: str
+    tokens: int
+
+
+_described: OrderedDict[tuple[int, ...], _Described] = OrderedDict()
+"""By the identities of the definitions, which the registry keeps; holding them here keeps the identities theirs."""
+MOST_DESCRIBED = 64
+
+
+def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
+    key = tuple(map(id, tools))
+    known = _described.get(key)
+    if known is None:
+        sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
+        tokens = estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
+        known = _described[key] = _Described(tools, json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False), tokens)
+        if len(_described) > MOST_DESCRIBED:
+            _described.popitem(last=False)
+    return known
+
+
 def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> PromptFrame:
     """What a request sends besides the conversation, named by a hash of it."""
-    content = json.dumps([workflow_id, system, [tool.model_dump() for tool in tools]], ensure_ascii=False)
+    content = f"[{json.dumps(workflow_id)}, {json.dumps(system, ensure_ascii=False)}, {_describe(tools).json}]"
     name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
 
 
 def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
     """Estimated tokens of the definitions as a server sees them."""
-    sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
-    return estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
+    return _describe(tools).tokens
 
 
 class ModelCall:

@@ -88,8 +88,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             else:
                 _whole(writer, body)
             await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        pass
+    except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+        pass  # the client is gone, or the bench is over
     finally:
         writer.close()
 
