@@ -13,7 +13,20 @@ from app.domain.chat import Usage
 from app.domain.clock import Clock
 from app.domain.context import PromptFrame
 from app.domain.errors import ConflictError
-from app.domain.events import CompactionUndone, EntryPinned, EventBody, RunEvent, RunFinished, RunResumed, TaskChanged, event_id
+from app.domain.events import (
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    CompactionUndone,
+    EntryPinned,
+    EventBody,
+    LimitsRaised,
+    RunEvent,
+    RunFinished,
+    RunResumed,
+    TaskChanged,
+    event_id,
+)
 from app.domain.stream import StreamEvent
 from app.domain.workflow import Run, Workflow
 from app.engine.bus import EventBus
@@ -187,8 +200,10 @@ def _state(batch: _Batch, run_id: str) -> RunState:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again; what a person changes of the conversation's context is not work."""
-    return (state.failed and isinstance(body, RunResumed)) or isinstance(body, EntryPinned | CompactionUndone)
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
+        return True
+    return isinstance(body, EntryPinned | CompactionUndone)
 
 
 class Journal:
