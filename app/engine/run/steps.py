@@ -119,7 +119,9 @@ def next_step(state: RunState) -> Step:
     if any(not child.question_told for child in asking) and not state.final_only:
         return Append((Injected(reason=team.CHILD_ASKS, content=prompt.child_questions(asking)),))
     if state.needs_model:
-        return _gate(state, CallModel(with_tools=not state.final_only))
+        # A last answer is given from everything there is; after it nobody is asked any more.
+        last = _reports(state) if state.final_only else None
+        return last or _gate(state, CallModel(with_tools=not state.final_only))
     return _last_steps(state, asking)
 
 
@@ -133,10 +135,13 @@ def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
         return AnswerChildren(tuple(child.id for child in asking))
     if state.working_children:
         return Wait("children")
+    return _reports(state) or Finish(Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+
+
+def _reports(state: RunState) -> Append | None:
+    """What sub-agents found out and the model does not know yet, as a note to it."""
     untold = [child for child in state.children if child.status.over and not child.told]
-    if untold:
-        return Append((Injected(reason=team.CHILD_REPORTS, content=prompt.child_reports(untold)),))
-    return Finish(Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+    return Append((Injected(reason=team.CHILD_REPORTS, content=prompt.child_reports(untold)),)) if untold else None
 
 
 def _children_step(state: RunState) -> Step | None:

@@ -1,0 +1,230 @@
+"""Budgets as a tree: a share is taken from the parent and given back, a cap holds for its own branch, and sums count everybody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.domain.agent import Budget
+from app.domain.chat import ChatReply, ToolCall, Usage
+from app.domain.events import LimitKind
+from app.domain.stream import ChunkType
+from app.domain.workflow import RunStatus, WorkflowStatus
+from app.engine import Atelier
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, plan, spawn, team_rows, worker
+
+
+def says(text: str, *calls: ToolCall, tokens: int = 10, cost: float = 0.0) -> ChatReply:
+    """A reply that uses so many tokens."""
+    return ChatReply(content=text, tool_calls=calls, usage=Usage(tokens_input=tokens, tokens_output=0, cost=cost))
+
+
+def shares(events: list[Any]) -> list[Budget]:
+    return [event.share for event in events]
+
+
+async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[says("", spawn("a"), tokens=100), says("", spawn("b"), tokens=100), says("done", tokens=100)],
+        Helper=[says("one", tokens=50), says("two", tokens=50)],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        # 1000 - 100 of its own; then 1000 - 200 - 50 of the first one.
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [900, 750]
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.spent.tokens == 400
+
+
+async def test_a_batch_divides_what_is_left(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[says("", batch("b", *(("Poet", "x"),) * 4), tokens=100), says("done")], Poet=[says("v", tokens=10)] * 4)
+    async with open_atelier(model_factory=cast) as atelier:
+        await atelier.agents.save(worker("Poet", budget=Budget(max_seconds=30)))
+        _, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=9))
+        await atelier.runs.wait(run_id)
+        given = shares(await bodies(atelier, run_id, "child_started"))
+        # Nine calls less the one that starts them, by four.
+        assert given == [Budget(max_tokens=225, max_cost=0.5, max_tool_calls=2, max_seconds=30)] * 4
+
+
+async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[says("", spawn(wait=False), tokens=100), says("", calculate(), tokens=100), says("done"), says("all")], Helper=["r"])
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [450]
+
+
+async def test_less_that_is_asked_for_is_what_is_given_and_more_is_not(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[says("", spawn("a", budget={"max_tokens": 20}), tokens=100), says("", spawn("b", budget={"max_tokens": 5000})), says("done")],
+        Helper=[says("1", tokens=5), says("2", tokens=5)],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+        await atelier.runs.wait(run_id)
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [20, 885]
+
+
+async def test_nothing_left_is_told_and_nobody_starts(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[says("", spawn(), tokens=1000)])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+        # The call has its result; another request to the model is over the cap.
+        row = await atelier.runs.wait(run_id)
+        assert row.status is RunStatus.PAUSED
+        assert set(await team_rows(atelier, workflow_id)) == {"Lead"}
+        (end,) = await bodies(atelier, run_id, "child_finished")
+        assert "budget" in end.error
+        assert "tokens" in end.error
+
+
+@pytest.fixture
+def capped() -> Cast:
+    return Cast(
+        Lead=[says("", batch("b", ("Poor", "x"), ("Rich", "y")), tokens=10), says("done", tokens=10)],
+        Poor=[says("", calculate("a"), tokens=40), says("poor report", tokens=40)],
+        Rich=[says("rich report", tokens=10)],
+    )
+
+
+async def start_capped(atelier: Atelier) -> tuple[str, str, str]:
+    """A batch in which one has used up its share and the other is done."""
+    await atelier.agents.save(worker("Poor", budget=Budget(max_tokens=40)))
+    await atelier.agents.save(worker("Rich"))
+    workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+    await atelier.runs.wait(run_id)
+    rows = await team_rows(atelier, workflow_id)
+    assert {name: row.status.value for name, row in rows.items()} == {
+        "Lead": "awaiting_children",
+        "Poor": "paused",
+        "Rich": "completed",
+    }
+    assert (await atelier.repos.workflows.get(workflow_id)).status is WorkflowStatus.WAITING
+    return workflow_id, run_id, rows["Poor"].id
+
+
+async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_go_on(open_atelier: Opener, capped: Cast) -> None:
+    async with open_atelier(model_factory=capped) as atelier:
+        seen = Recorder(atelier)
+        _, run_id, poor = await start_capped(atelier)
+        reached = await seen.until(ChunkType.LIMIT_REACHED)
+        assert (reached.run_id, reached.data["reason"], reached.data["details"]) == (poor, "tokens", {"value": 40.0, "cap": 40.0})
+        await atelier.runs.resume(poor, raise_limits={LimitKind.TOKENS: 100})
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        (raised,) = await bodies(atelier, run_id, "limits_raised")
+        assert (raised.child_id, raised.raise_limits) == (poor, {LimitKind.TOKENS: 100})
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.raised_limits == {LimitKind.TOKENS: 100}
+    assert [entry["report"] for entry in capped.result()["results"]] == ["poor report", "rich report"]
+
+
+async def test_more_for_a_grandchild_is_more_for_everybody_above_it(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[says("", spawn("s", "Middle"), tokens=10), says("done", tokens=10)],
+        Middle=[says("", spawn("t", "Deep", budget={"max_tokens": 50}), tokens=10), says("m", tokens=10)],
+        Deep=[says("", calculate(), tokens=50), says("d", tokens=50)],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=90))
+        await atelier.runs.wait(run_id)
+        rows = await team_rows(atelier, workflow_id)
+        assert rows["Deep"].status is RunStatus.PAUSED
+        await atelier.runs.resume(rows["Deep"].id, raise_limits={LimitKind.TOKENS: 60})
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        for name, child in (("Middle", "Deep"), ("Lead", "Middle")):
+            (raised,) = await bodies(atelier, rows[name].id, "limits_raised")
+            assert raised.child_id == rows[child].id
+    cast.complete()
+
+
+async def test_at_its_cap_a_sub_agent_can_finish_with_what_there_is(open_atelier: Opener, capped: Cast) -> None:
+    async with open_atelier(model_factory=capped) as atelier:
+        _, run_id, poor = await start_capped(atelier)
+        await atelier.runs.resume(poor, finish=True)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert capped.models["Poor"].requests[-1].tools == ()
+    assert capped.result()["results"][0]["report"] == "poor report"
+
+
+async def test_at_its_cap_a_sub_agent_can_be_stopped(open_atelier: Opener, capped: Cast) -> None:
+    async with open_atelier(model_factory=capped) as atelier:
+        _, run_id, poor = await start_capped(atelier)
+        await atelier.runs.cancel(poor)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [entry["success"] for entry in capped.result()["results"]] == [False, True]
+
+
+async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelier: Opener) -> None:
+    stuck = Stuck(("half of it",))
+    cast = Cast(Lead=[says("", spawn(wait=False), tokens=90), says("", calculate(), tokens=10), says("in short")], Helper=stuck)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=101))
+        async with asyncio.timeout(20):
+            await stuck.begun.wait()
+            while (await team_rows(atelier, workflow_id))["Lead"].status is not RunStatus.PAUSED:
+                await asyncio.sleep(0)
+        await atelier.runs.resume(run_id, finish=True)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
+    assert stuck.open == 0
+    assert "half of it" in cast.last()
+    assert cast.models["Lead"].requests[-1].tools == ()
+    cast.models["Lead"].assert_complete()
+
+
+async def test_time_is_the_sub_agents_own_and_no_tokens_count_against_the_root_twice(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[says("", spawn("s", "Middle")), says("done")], Middle=[says("", spawn("t", "Deep")), says("m")], Deep=[says("d")])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_tool_calls=10))
+        await atelier.runs.wait(run_id)
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert (state.current.spent.tokens, state.current.spent.tool_calls) == (50, 2)
+        ends = {name: (await bodies(atelier, row.id, "child_finished")) for name, row in (await team_rows(atelier, workflow_id)).items()}
+        assert [end.spent.usage.tokens_input for end in (*ends["Lead"], *ends["Middle"])] == [30, 10]
+
+
+async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[says("", spawn("s", "Middle"), tokens=1), says("done", tokens=10_000)],
+        Middle=[says("", spawn("t", "Deep"), tokens=10), says("m", tokens=1000)],
+        Deep=[says("d", tokens=100)],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier)
+        await atelier.runs.wait(run_id)
+        usage = [event for event in seen.events if event.chunk_type is ChunkType.USAGE]
+        assert [(event.agent_name, event.data["team"]["tokens_input"]) for event in usage] == [
+            ("Lead", 1), ("Middle", 11), ("Deep", 111), ("Middle", 1111), ("Lead", 11_111),
+        ]  # fmt: skip
+        assert [event.data["workflow"]["tokens_input"] for event in usage] == [1, 11, 111, 1111, 11_111]
+        assert [event.data["run"]["tokens_input"] for event in usage] == [1, 10, 100, 1110, 11_111]
+        second = await atelier.runs.send(workflow_id, "More.", agent=worker("Middle", tools=()))
+        cast.models["Middle"]._steps.append(says("again", tokens=5))
+        await atelier.runs.wait(second)
+        last = [event for event in seen.events if event.chunk_type is ChunkType.USAGE][-1]
+        assert (last.data["team"]["tokens_input"], last.data["workflow"]["tokens_input"]) == (5, 11_116)
+        stored = await atelier.repos.workflows.get(workflow_id)
+        assert stored.usage.tokens_input == 11_116
+        rows = await atelier.repos.runs.list(workflow_id)
+        assert sum(row.usage.tokens_input for row in rows) == 11_116
+
+
+async def test_a_plans_later_stages_share_what_is_left_then(open_atelier: Opener) -> None:
+    actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0]}]
+    cast = Cast(
+        Lead=[says("", plan("p", *actions), tokens=100), says("done")],
+        Action_1=[says("1", tokens=200)], Action_2=[says("2", tokens=100)], Action_3=[says("3", tokens=10)],
+    )  # fmt: skip
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
+        await atelier.runs.wait(run_id)
+        assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [450, 450, 600]
