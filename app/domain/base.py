@@ -31,4 +31,4 @@ Timestamp = Annotated[datetime, AfterValidator(_aware)]
 class Model(BaseModel):
     """Immutable value: unknown fields are refused, assignments fail, ``model_copy(update=…)`` makes a changed one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False, ser_json_inf_nan="constants")

@@ -7,13 +7,13 @@ whether the workflow is there; one that is written alone asks.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, create_model
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_json
 
 from app.domain.base import Model
 from app.domain.workflow import Workflow
@@ -25,9 +25,8 @@ from app.storage.writer import Statement
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "FOR $pair IN $pairs { UPDATE $pair[0] MERGE $pair[1] RETURN NONE }"
 _DELETE = "DELETE $rows RETURN NONE"
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
-_DOUBTFUL = (b"\\u0000", b"NaN", b"Infinity")
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_NUL = b"\\u0000"
+_LARGE = 2**62
 _INSERT = "INSERT INTO {table} $rows RETURN NONE"
 
 
@@ -131,13 +130,25 @@ def _partial_row(partial: PartialReply) -> dict[str, Any]:
 # -- the log's form ---------------------------------------------------------------------------------------------------------------
 def dump(commit: Commit) -> bytes | None:
     """The commit as JSON; None when it holds something that the database might refuse, or text not carry exactly: half characters, NUL,
-    numbers beyond 64 bits and those that are not finite. Then it has to be written directly, so that who brought it is told."""
+    columns with numbers beyond 64 bits or not finite. Then it has to be written directly, so that who brought it is told."""
     given = {name: value for name, value in commit.__dict__.items() if value}
-    try:
-        content = _JSON.encode(to_jsonable_python(given, inf_nan_mode="constants")).encode()
-    except UnicodeEncodeError:
+    if not all(_fits(row.__dict__) for rows in given.values() if type(rows) is tuple for row in rows if isinstance(row, Model)):
         return None
-    return None if any(each in content for each in _DOUBTFUL) or _LONG_NUMBER.search(content) else content
+    if commit.workflow and not _fits(commit.workflow):
+        return None
+    try:
+        content = to_json(given, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError):
+        return None
+    return None if _NUL in content else content
+
+
+def _fits(columns: Mapping[str, Any]) -> bool:
+    for value in columns.values():
+        kind = type(value)
+        if (kind is int and not -_LARGE < value < _LARGE) or (kind is float and not isfinite(value)):
+            return False
+    return True
 
 
 def load(content: bytes) -> Commit:

@@ -71,7 +71,16 @@ def test_what_text_or_the_database_may_not_carry_goes_directly() -> None:
     assert dumped("nul: \x00") is None
     huge = Commit(workflow={"context_tokens": 2**70}, of="w")
     assert batch.dump(huge) is None
-    assert batch.dump(Commit(workflow={"usage": Usage.model_construct(cost=float("inf"))}, of="w")) is None
+    task = Task(workflow_id="w", name="t", position=1.0)
+    assert batch.dump(Commit(tasks=(task,))) is not None
+    assert batch.dump(Commit(tasks=(task.model_copy(update={"position": float("nan")}),))) is None
+
+
+def test_what_is_kept_as_text_may_be_without_end() -> None:
+    endless = Commit(workflow={"usage": Usage.model_construct(cost=float("inf"))}, of="w")
+    content = batch.dump(endless)
+    assert content is not None
+    assert sent(batch.statements([batch.load(content)])) == sent(batch.statements([endless]))
 
 
 async def rows(commits: list[list[Commit]]) -> dict[str, list[Any]]:
