@@ -14,24 +14,27 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.agent import Budget
+from app.domain.agent import ApprovalMode, Budget
+from app.domain.approval import ApprovalStatus
 from app.domain.chat import ChatRequest, ToolCall
-from app.domain.errors import ConflictError, ProviderError, UsageError
-from app.domain.events import Dispatch, LimitKind, ToolCallFinished, ToolCallStarted
+from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from app.domain.events import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
 from app.domain.question import QuestionStatus
 from app.domain.stream import StreamEvent
-from app.domain.workflow import RunMode, RunStatus
+from app.domain.team import ChildStatus
+from app.domain.workflow import Run, RunMode, RunStatus
 from app.engine import Atelier
 from app.engine.journal import run_events
 from app.engine.run.reduce import fold
 from app.llm.scripted import ScriptedModel, Step
 from app.llm.secrets import KeyVault
 from tests.engine.conftest import WordEmbedder
-from tests.engine.test_runs import agent, ask, calculate
+from tests.engine.test_runs import TOOLS, agent, ask, calculate
 
 COMMANDS = (
     "send_queue", "send_queue", "send_interrupt", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
-    "cancel", "answer", "answer", "skip", "restart", "give_up", "both",
+    "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject", "tell_child", "stop_child",
+    "pause_child", "resume_child", "interrupt_child", "pin", "undo",
 )  # fmt: skip
 ID = re.compile(r"\b[0-9a-f]{32}\b")
 
@@ -41,7 +44,7 @@ def script(seed: int) -> Callable[[ChatRequest], Step]:
     chance = random.Random(seed)
 
     def reply(request: ChatRequest) -> Step:
-        kind = chance.randrange(10)
+        kind = chance.randrange(16)
         number = chance.randrange(1000)
         if not request.tools or kind < 3:
             return f"answer {number}"
@@ -53,9 +56,27 @@ def script(seed: int) -> Callable[[ChatRequest], Step]:
             return [ToolCall(id="t", name="task_complete", arguments={"summary": "done"}), calculate("b", "1+1")]
         if kind == 6:
             return [ToolCall(id="n", name="TodoTool", arguments={"operation": "create", "name": f"task {number}"})]
+        if kind in (10, 11, 12):
+            return [spawn(f"s{index}", wait=bool(number % 3)) for index in range(1 + number % 2)]
+        if kind == 13:
+            return [ToolCall(id="p", name="wait_parent", arguments={"message": "May I?"})]
+        if kind == 14:
+            return answer(request) or f"answer {number}"
+        if kind == 15:
+            return [ToolCall(id="j", name="SpawnAgentTool", arguments={"operation": "join"}), calculate("d", f"{number}*2")]
         return [calculate(f"c{index}", f"{number}+{index}") for index in range(chance.randrange(1, 4))]
 
     return reply
+
+
+def spawn(id: str, *, wait: bool) -> ToolCall:
+    return ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": "Helper", "prompt": "Help.", "wait": wait})
+
+
+def answer(request: ChatRequest) -> Step | None:
+    """Answers the sub-agent that was named last, whoever waits by now."""
+    found = re.findall(r'child_id"?:? "?([0-9a-f]{32})', " ".join(message.content for message in request.messages))
+    return [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})] if found else None
 
 
 class World:
@@ -64,6 +85,7 @@ class World:
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
         self._reply = script(seed)
+        self._mode = list(ApprovalMode)[seed % 3]
         self._stack = AsyncExitStack()
         self.atelier: Atelier
         self.published: list[StreamEvent] = []
@@ -93,7 +115,7 @@ class World:
         try:
             async with asyncio.timeout(20):
                 await self._do(command)
-        except (ConflictError, UsageError):
+        except (ConflictError, UsageError, NotFoundError):
             return
 
     async def _do(self, command: str) -> None:
@@ -116,8 +138,47 @@ class World:
             status = QuestionStatus.ANSWERED if command == "answer" else QuestionStatus.SKIPPED
             for question in (await self.atelier.questions.pending())[:1]:
                 await runs.answer_question(question.id, status, text="x" if command == "answer" else "")
+        elif command in ("approve", "edit", "reject"):
+            await self._decide(command)
+        elif command in ("tell_child", "stop_child", "pause_child", "resume_child", "interrupt_child"):
+            await self._steer_child(command)
+        elif command in ("pin", "undo"):
+            await self._change_context(command)
         else:
             await self._steer(command)
+
+    async def _decide(self, command: str) -> None:
+        for request in (await self.atelier.approvals.pending())[:1]:
+            status = ApprovalStatus.REJECTED if command == "reject" else ApprovalStatus.APPROVED
+            edited = {"operation": "eval", "expression": "7*7"} if command == "edit" and request.tool == "CalculatorTool" else None
+            await self.atelier.runs.decide_approval(request.id, status, arguments=edited, note="no" if command == "reject" else "")
+
+    async def _steer_child(self, command: str) -> None:
+        children = [row for row in await self.atelier.repos.runs.alive() if row.parent_run_id is not None]
+        if not children:
+            return
+        runs, child = self.atelier.runs, children[-1].id
+        if command == "tell_child":
+            await runs.answer_child(child, "You may.")
+        elif command == "stop_child":
+            await runs.cancel(child)
+        elif command == "pause_child":
+            await runs.pause(child)
+        elif command == "resume_child":
+            await runs.resume(child, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
+        else:
+            await runs.message(child, "Do something else.", Dispatch.INTERRUPT)
+
+    async def _change_context(self, command: str) -> None:
+        head = (await self.atelier.repos.workflows.get(self.workflow_id)).head_run_id
+        handle = self.atelier.runs.state_of(head) if head else None
+        if handle is None or handle.state is None:
+            return
+        entry = handle.current.conversation[len(self.published) % len(handle.current.conversation)]
+        if command == "pin":
+            await self.atelier.runs.pin(self.workflow_id, entry.origin, not entry.pinned)
+        else:
+            await self.atelier.runs.undo_compaction(self.workflow_id, entry.origin)
 
     async def _steer(self, command: str) -> None:
         runs = self.atelier.runs
@@ -138,7 +199,9 @@ class World:
             await runs.resume(head, mode=RunMode.STEPPING, steps=1)
 
     async def _send(self, strategy: Dispatch) -> None:
-        config = agent(max_tool_iterations=4, budget=Budget(max_tool_calls=6))
+        config = agent(
+            max_tool_iterations=6, budget=Budget(max_tool_calls=12), approval=self._mode, tools=(*TOOLS, "SpawnAgentTool", "wait_parent")
+        )
         await self.atelier.runs.send(self.workflow_id, "say something", agent=config, strategy=strategy)
 
     async def settle(self) -> None:
@@ -167,7 +230,8 @@ async def check(world: World) -> None:
             assert sorted(begun) == sorted(done)
             assert not [question for question in pending if question.run_id == row.id]
         assert {question.id for question in pending if question.run_id == row.id} == {question.id for question in state.questions}
-    alive = [row.id for row in rows if not row.status.final]
+        await check_family(atelier, row, rows, events)
+    alive = [row.id for row in rows if not row.status.final and row.parent_run_id is None]
     assert len(alive) <= 1
     assert atelier.runs.active(world.workflow_id) == (alive[0] if alive else None)
     workflow = await atelier.repos.workflows.get(world.workflow_id)
@@ -175,7 +239,30 @@ async def check(world: World) -> None:
     assert [event.seq for event in replayed] == list(range(1, workflow.stream_seq + 1))
     assert replayed == world.published
     assert workflow.pending_questions == len(pending)
+    assert workflow.pending_approvals == len(await atelier.approvals.pending(world.workflow_id))
+    assert workflow.usage.tokens_output == sum(row.usage.tokens_output for row in rows)
     assert not [row for row in rows if row.status is RunStatus.PROCESSING]
+
+
+async def check_family(atelier: Atelier, row: Run, rows: list[Run], events: list[RunEvent]) -> None:
+    """A run and its sub-agents know the same of each other, and each ended for its parent at most once."""
+    state = fold(events)
+    assert state is not None
+    own = {each.id: each for each in rows if each.parent_run_id == row.id}
+    ended = [event.body.child_id for event in events if isinstance(event.body, ChildFinished)]
+    assert len(ended) == len(set(ended))
+    assert {event.body.child_id for event in events if isinstance(event.body, ChildStarted)} == set(own)
+    if row.status.final and not state.failed:
+        assert not [each for each in own.values() if not each.status.final], "somebody works for a run that is over"
+        return
+    for child in state.children:
+        if child.started_at is not None:
+            assert child.status.over == own[child.id].status.final
+            assert (child.status is ChildStatus.ASKING) == bool(child.question)
+            if child.question:
+                asking = fold(await run_events(atelier.repos, child.id))
+                assert asking is not None
+                assert asking.asked_parent == child.question
 
 
 async def play(folder: Path, seed: int, moves: list[tuple[str, int]]) -> None:

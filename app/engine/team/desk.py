@@ -15,7 +15,7 @@ from app.engine.run.model_call import enabled_names
 from app.engine.run.state import RunState
 from app.policy.rights import Rights, grant
 from app.tools.base import ChildRequest, Colleague
-from app.tools.modes import PLAN, PLANNERS
+from app.tools.modes import PLANNERS
 from app.tools.sections import PLANNING
 
 if TYPE_CHECKING:
@@ -156,8 +156,8 @@ class TeamDesk:
         changes = {
             "tools": tuple(dict.fromkeys(names)),
             "sections": (),
-            # Seeing tools by planning with sections brings the planners along: only who may plan can hand that on.
-            "tool_mode": ToolMode.DIRECT if base.tool_mode is ToolMode.SECTIONS and PLAN not in given.tools else base.tool_mode,
+            # Seeing tools by planning with sections brings the planners along: only who has them can hand that on.
+            "tool_mode": base.tool_mode if base.tool_mode is not ToolMode.SECTIONS or given.tools >= set(PLANNERS) else ToolMode.DIRECT,
             "mcp_servers": tuple(server for server in base.mcp_servers if server in given.mcp_servers),
             "approval": given.mode,
             "max_tool_iterations": given.iterations,

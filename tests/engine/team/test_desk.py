@@ -61,12 +61,12 @@ REQUESTS = st.builds(
     name=st.just("Child"),
     prompt=st.just("Do it."),
     agent_id=st.sampled_from(["", "", "ada", "bob"]),
-    tools=st.none() | TOOLS,
-    sections=st.none() | st.lists(st.sampled_from((*SECTIONS, "moon_ops")), max_size=2).map(tuple),
-    mcp_servers=st.none() | st.lists(st.sampled_from(["files", "web", "mail"]), max_size=3).map(tuple),
+    tools=st.none() | st.none() | TOOLS,
+    sections=st.none() | st.none() | st.lists(st.sampled_from((*SECTIONS, "moon_ops")), max_size=2).map(tuple),
+    mcp_servers=st.none() | st.none() | st.lists(st.sampled_from(["files", "web", "mail"]), max_size=3).map(tuple),
     budget=st.none() | BUDGETS,
     max_tokens=st.none() | st.integers(256, 9000),
-    call=st.none() | st.tuples(st.sampled_from(NAMES), st.just({})),
+    call=st.none() | st.none() | st.none() | st.tuples(st.sampled_from(NAMES), st.just({})),
 )
 
 
@@ -137,7 +137,7 @@ async def descend(root: RunState, stored: list[Agent], wishes: list[ChildRequest
 @given(
     config=CONFIGS,
     stored=st.lists(CONFIGS, min_size=2, max_size=2),
-    wishes=st.lists(REQUESTS, min_size=1, max_size=5),
+    wishes=st.lists(REQUESTS, min_size=2, max_size=10),
     max_depth=st.integers(0, 6),
 )
 def test_nobody_gets_a_right_the_root_lacks(
