@@ -1,5 +1,7 @@
 """Screenshots of the real program, for the README and for critical eyes: ``python packaging/screenshots.py [FOLDER]``.
 
+One language, or one part of it, is taken with ``python packaging/screenshots.py FOLDER en [conversation|team]``.
+
 The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that every run shows the
 same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
 """
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from team_pictures import Team, TeamPictures
 
 from app.desktop import app as desktop
 from app.desktop.theme import theme
@@ -91,6 +95,7 @@ WORDS = {
         "placeholder": "Another answer, or more detail…",
     },
 }
+PARTS = ("conversation", "team")
 Shot = tuple[str, str, str, int]
 """Name, language, theme, font scale."""
 SHOTS: tuple[Shot, ...] = (
@@ -170,6 +175,12 @@ class Photographer:
         self.window.grab().save(str(path))
         print(path)
 
+    async def look(self, mode: str, scale: int) -> None:
+        """Change theme and font scale, and wait until the window shows them."""
+        await self.bridge.call(lambda a: a.settings.update(theme=mode, font_scale=scale))
+        await self.until(lambda: theme().tokens.name == mode and round(theme().scale * 100) == scale)
+        await asyncio.sleep(0.3)
+
     async def send(self, text: str) -> None:
         self.window.chat.composer.field.setPlainText(text)
         self.window.chat.composer.submit()
@@ -179,18 +190,15 @@ class Photographer:
         language = self.shots[0][1]
         words = WORDS[language]
         chat = self.window.chat
-        self.window.resize(*SIZE)
         await self.until(lambda: chat.composer._enabled)
         await self.send(str(words["ask"]))
         await self.until(lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3)
         await self.bridge.call(lambda a: add_tasks(a, language, chat.workflow_id))
         await asyncio.sleep(1)
         for name, _language, mode, scale in self.shots:
-            await self.bridge.call(lambda a, mode=mode, scale=scale: a.settings.update(theme=mode, font_scale=scale))
-            await self.until(lambda mode=mode, scale=scale: theme().tokens.name == mode and round(theme().scale * 100) == scale)
+            await self.look(mode, scale)
             self.save(name)
-        await self.bridge.call(lambda a: a.settings.update(theme="light", font_scale=100))
-        await asyncio.sleep(0.5)
+        await self.look("light", 100)
         await self.palette_and_settings(language)
         await self.send(str(words["ask"]))
         await self.until(lambda: self.window.presenter.dialog is not None)
@@ -215,25 +223,31 @@ class Photographer:
         settings.close()
 
 
-def run(language: str, folder: Path) -> None:
-    """Open the program once for a language and take its pictures."""
+def run(language: str, part: str, folder: Path) -> None:
+    """Open the program once and take the pictures of one part in a language."""
     shots = tuple(shot for shot in SHOTS if shot[1] == language)
+    team = Team(language)
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
         from app.engine.atelier import Atelier
 
         model = scripted(language)
-        async with Atelier.open(data_dir, model_factory=lambda _agent: model) as atelier:
+        factory = team.factory if part == "team" else lambda _agent: model
+        async with Atelier.open(data_dir, model_factory=factory) as atelier:
             await fill(atelier, language)
+            if part == "team":
+                await team.hire(atelier, language)
             yield atelier
 
     original = desktop.Program._on_opened
 
     async def then_photograph(program: desktop.Program) -> None:
         await original(program)
+        photographer = Photographer(program, folder, shots)
+        program.window.resize(*SIZE)
         try:
-            await Photographer(program, folder, shots).take()
+            await (TeamPictures(photographer, team, language) if part == "team" else photographer).take()
         finally:
             program.window.close()
 
@@ -246,15 +260,16 @@ def run(language: str, folder: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) > 2:  # one language a process: Qt keeps its translators
-        run(sys.argv[2], Path(sys.argv[1]))
+    if len(sys.argv) > 3:  # one part of a language a process: Qt keeps its translators
+        run(sys.argv[2], sys.argv[3], Path(sys.argv[1]))
         return
     import subprocess
 
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out/screenshots")
     folder.mkdir(parents=True, exist_ok=True)
-    for language in WORDS:
-        subprocess.run([sys.executable, __file__, str(folder), language], check=True)
+    for language in sys.argv[2:] or WORDS:
+        for part in PARTS:
+            subprocess.run([sys.executable, __file__, str(folder), language, part], check=True)
 
 
 if __name__ == "__main__":
