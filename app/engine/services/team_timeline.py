@@ -124,6 +124,8 @@ class _Track:
         self._spans: list[Span] = []
         self._open: dict[str, int] = {}
         """By key, where in the list a span lies that lasts."""
+        self._to_do: set[str] = set()
+        """The calls of the newest reply that have no result yet."""
         self._last = event
         """The newest event before the present one."""
 
@@ -131,6 +133,7 @@ class _Track:
         body = event.body
         if isinstance(body, ModelReplied):
             self._model(event, body.reply.model or self._body.agent.model, "ok", body.duration_ms)
+            self._to_do = {call.id for call in body.reply.tool_calls}
         elif isinstance(body, ReplyInterrupted):
             self._model(event, self._body.agent.model, "interrupted", 0)
         elif isinstance(body, ToolCallStarted | ToolCallFinished):
@@ -143,6 +146,8 @@ class _Track:
 
     def done(self) -> TimelineRun:
         body = self._body
+        if self._end is None and not self._open and not self._to_do and not isinstance(self._last.body, ModelReplied):
+            self._begin("model", self._last, "model", body.agent.model, "")  # every call is done: its model is answering
         return TimelineRun(
             run_id=self._run_id,
             name=body.agent.name,
@@ -179,6 +184,7 @@ class _Track:
             self._begin(f"tool:{body.call_id}", event, "tool", body.tool, body.call_id)
             return
         status = body.status.value
+        self._to_do.discard(body.call_id)
         # A call that waited ends with its wait; the tool itself was done when the wait began.
         if not self._finish(f"wait:{body.call_id}", event, status):
             self._finish(f"tool:{body.call_id}", event, status)

@@ -36,7 +36,11 @@ def numbered(script: Script) -> list[RunEvent]:
 
 
 def spans(*bodies: EventBody) -> list[Span]:
-    """The spans of a run in which these follow the first message, a second apart."""
+    """The spans of a run in which these follow the first message, a second apart; without a request that is still being answered."""
+    return [span for span in all_spans(*bodies) if (span.kind, span.status) != ("model", "running")]
+
+
+def all_spans(*bodies: EventBody) -> list[Span]:
     found = timeline("w", "r", numbered(Script().add(*bodies)))
     assert found is not None
     return list(found.runs[0].spans)
@@ -62,6 +66,16 @@ def test_a_request_began_its_duration_ago() -> None:
     assert (span.seq, span.end_seq, span.event_seq) == (2, 3, 3)
     (longer,) = spans(reply("hi").model_copy(update={"duration_ms": 60_000}))
     assert longer.start == START + timedelta(seconds=2), "not before what was said to it"
+
+
+def test_a_request_that_is_being_answered_lasts() -> None:
+    (first,) = all_spans()
+    assert (told(first), first.end, first.start) == (("model", "scripted", "running"), None, START + timedelta(seconds=2))
+    after_a_tool = all_spans(reply("", call()), started(), finished())
+    assert [told(span) for span in after_a_tool][1:] == [("tool", "CalculatorTool", "ok"), ("model", "scripted", "running")]
+    for bodies in ((reply("hi"),), (reply("", call()), started()), (reply("", call()), RunPaused(reason=PauseReason.USER), RunResumed())):
+        assert told(all_spans(*bodies)[-1]) != ("model", "scripted", "running")
+    assert all_spans(RunPaused(reason=PauseReason.USER))[-1].kind == "paused"
 
 
 @pytest.mark.parametrize("status", list(CallStatus))
