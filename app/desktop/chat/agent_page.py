@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.desktop.chat.breadcrumb import Breadcrumb
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from app.desktop.chat.pages import TranscriptPages
     from app.desktop.chat.steering import Steering
     from app.desktop.team.model import TeamModel
+
+FIGURES_FROM = 560
+"""Width, in pixels at 100 %, from which there is room for figures beside the names; the tree has them too."""
 
 
 class AgentPage(Translated, QWidget):
@@ -221,6 +224,10 @@ class AgentPage(Translated, QWidget):
             self._steering.resume(self.run_id)
         else:
             self._steering.pause(self.run_id)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._figures.setVisible(self.width() >= theme().px(FIGURES_FROM))
 
     def _resize_column(self) -> None:
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.desktop.team.state import Member
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated
 from app.i18n import _
+
+LEAST_NAME = 120
+"""Pixels at 100 % the name of the agent in view gets before those above it are shown."""
 
 
 class Breadcrumb(Translated, QWidget):
@@ -58,6 +62,26 @@ class Breadcrumb(Translated, QWidget):
                 self._parts.append(arrow)
                 self._row.addWidget(arrow)
         self.retranslate()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Whole names or none: where there is no room for all, those nearest to the root are left out."""
+        if not self._parts:
+            return
+        *above, last = self._parts
+        room = self.width() - self.back.sizeHint().width() - self._row.spacing()
+        room -= min(last.fontMetrics().horizontalAdvance(self._shown[-1][1]) + 10, theme().px(LEAST_NAME))
+        for crumb, arrow in reversed(list(zip(above[::2], above[1::2], strict=True))):
+            room -= crumb.sizeHint().width() + arrow.sizeHint().width() + 2 * self._row.spacing()
+            crumb.setVisible(room >= 0)
+            arrow.setVisible(room >= 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(LEAST_NAME), super().minimumSizeHint().height())
 
     def _crumb(self, run_id: str, name: str) -> QPushButton:
         button = QPushButton(name, self)

@@ -1,0 +1,33 @@
+"""The way from the root to the agent in view, with as many names as there is room for."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.breadcrumb import Breadcrumb
+from app.desktop.team.state import Member
+
+
+def crumbs(line: Breadcrumb) -> list[str]:
+    return [button.text() for button in line.findChildren(QPushButton, "agent-crumb") if button.isVisible()]
+
+
+def test_names_are_whole_or_left_out_from_the_root_on(qtbot: QtBot) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    line = Breadcrumb(page)
+    page.resize(1000, 60)
+    line.resize(900, 40)
+    page.show()
+    line.show_path([Member("a", "Architect of it all"), Member("b", "Careful reviewer"), Member("c", "Type checker")])
+    assert crumbs(line) == ["Architect of it all", "Careful reviewer"]
+    button = line.findChildren(QPushButton, "agent-crumb")[1]
+    line.resize(320, 40)
+    assert crumbs(line) == ["Careful reviewer"]
+    assert button.width() >= button.sizeHint().width()
+    line.resize(150, 40)
+    assert crumbs(line) == []
+    assert line.accessibleName() == "Architect of it all › Careful reviewer › Type checker"
+    line.resize(900, 40)
+    assert crumbs(line) == ["Architect of it all", "Careful reviewer"]
