@@ -115,7 +115,7 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
         root.addHandler(handler)
         _handlers.append(handler)
     root.setLevel(level)
-    for chatty in ("httpx2", "httpcore2", "asyncio", "surrealdb", "websockets"):
+    for chatty in ("httpx", "httpcore", "asyncio", "surrealdb", "websockets"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 

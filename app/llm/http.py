@@ -21,7 +21,7 @@ from app.llm.errors import Where, provider_error, response_error
 from app.llm.watchdog import Stalled, Watchdog
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpx
 
 MAX_BODY = 64 * 1024 * 1024
 """Bytes an answer may have, streamed or not."""
@@ -60,7 +60,7 @@ class StreamedResponse:
         content_type: the media type without parameters, in lower case.
     """
 
-    def __init__(self, response: httpx2.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
+    def __init__(self, response: httpx.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
         self._response = response
         self._watchdog = watchdog
         self._where = where
@@ -142,7 +142,7 @@ class HttpClient:
         self._provider = provider
         self._key = key
         self._clock = clock
-        self._client: httpx2.AsyncClient | None = None
+        self._client: httpx.AsyncClient | None = None
         self._making = asyncio.Lock()
 
     @asynccontextmanager
@@ -188,15 +188,15 @@ class HttpClient:
         if client is not None:
             await client.aclose()
 
-    async def _ready(self) -> httpx2.AsyncClient:
+    async def _ready(self) -> httpx.AsyncClient:
         async with self._making:
             if self._client is None:  # importing the library and reading certificates takes too long for the event loop
                 self._client = await asyncio.to_thread(_make_client, self.base_url, self.timeouts)
             return self._client
 
     async def _send(
-        self, client: httpx2.AsyncClient, watchdog: Watchdog, method: str, path: str, payload: Any, where: Where
-    ) -> httpx2.Response:
+        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, path: str, payload: Any, where: Where
+    ) -> httpx.Response:
         url = path if "://" in path else self.base_url + path
         try:
             body = None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
@@ -221,7 +221,7 @@ class HttpClient:
             headers.clear()
         raise failure
 
-    async def _refusal(self, response: httpx2.Response, answer: StreamedResponse, where: Where) -> ProviderError:
+    async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: Where) -> ProviderError:
         body = b""
         try:
             async for piece in answer.chunks():
@@ -265,13 +265,13 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def _make_client(base_url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
+def _make_client(base_url: str, timeouts: Timeouts) -> httpx.AsyncClient:
     """No redirects (they could carry the key elsewhere); no proxy between this machine and itself."""
-    import httpx2
+    import httpx
 
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(None, connect=timeouts.connect_s),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(None, connect=timeouts.connect_s),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
         headers={"user-agent": "Atelier"},
@@ -288,12 +288,12 @@ def _timeout(where: Where, watchdog: Watchdog) -> ProviderError:
 
 def _transport_error(where: Where, error: Exception, *, answered: bool) -> ProviderError:
     """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
-    import httpx2
+    import httpx
 
-    if not isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)):
+    if not isinstance(error, (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)):
         raise error
     detail = str(error) or type(error).__name__
-    if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
+    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
         return provider_error(where, "bad_request", type(error).__name__)
     if answered:
         return provider_error(where, "truncated", detail)

@@ -114,7 +114,7 @@ def turns(children: dict[str, Child], rounds: int, quick: bool) -> dict[str, dic
     found: dict[str, dict[str, list[dict[str, Any]]]] = {name: {work.name: [] for work in WORKS} for name in children}
     for child in children.values():
         for work in WORKS:
-            child.order(model=work.model, stream=work.stream, runs=5, at_once=1)
+            child.order(model=work.model, stream=work.stream, runs=2, at_once=1)
     for work in WORKS:
         for _ in range(rounds):
             for name, child in children.items():

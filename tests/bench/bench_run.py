@@ -1,7 +1,7 @@
 """What a run costs and how fast it stops.
 
 Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, journal on, with and without
-syncing each commit) against the same two requests by bare httpx2 to the same loopback server, a streamed delta, and how long it takes from
+syncing each commit) against the same two requests by bare httpx to the same loopback server, a streamed delta, and how long it takes from
 ``cancel`` until the server sees the connection close and the run is recorded as cancelled.
 
 Run: ``python -m tests.bench.bench_run [--quick] [--json FILE]``.
@@ -48,10 +48,10 @@ def fresh(code: str, runs: int) -> tuple[float, float]:
 
 
 async def bare_requests(server: FakeOpenAI, runs: int) -> float:
-    """CPU ms of one pair of streamed requests by httpx2 alone."""
-    import httpx2
+    """CPU ms of one pair of streamed requests by httpx alone."""
+    import httpx
 
-    async with httpx2.AsyncClient() as client:
+    async with httpx.AsyncClient() as client:
         began = time.process_time()
         for _ in range(runs):
             server.script(Reply(calls=[CALCULATE]), Reply(text="It is 42."))

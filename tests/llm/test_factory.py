@@ -35,7 +35,7 @@ def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
 def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
         "import sys, app.llm.factory, app.llm.openai_compatible, app.llm.mistral, app.llm.ollama, app.llm.detect, app.llm.embedders.remote;"
-        "print(*({'httpx2', 'numpy', 'keyring'} & set(sys.modules)))"
+        "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert run.stdout.split() == []

@@ -24,7 +24,7 @@ from app.llm.local.models import ModelStore, sha256_of
 if TYPE_CHECKING:
     from io import FileIO
 
-    import httpx2
+    import httpx
 
 SPARE_BYTES = 256 * 1024 * 1024
 """Room that must stay free on the disk after a download."""
@@ -168,7 +168,7 @@ class Downloads:
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
         """Receive what is missing. The server may refuse to go on in the middle; then it begins anew."""
-        import httpx2
+        import httpx
 
         part = self._part(entry)
         received = _size(part)
@@ -179,16 +179,16 @@ class Downloads:
             headers["range"] = f"bytes={received}-"
         try:
             async with (
-                httpx2.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as client,
+                httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as client,
                 client.stream("GET", entry.url, headers=headers) as response,
             ):
                 received = self._resume_at(entry, response, received)
                 await self._receive(entry, response, part, received)
-        except httpx2.TimeoutException as error:
+        except httpx.TimeoutException as error:
             raise ProviderError(
                 N_("The server stopped sending. Start the download again to go on."), code="timeout", recoverable=True
             ) from error
-        except httpx2.HTTPError as error:
+        except httpx.HTTPError as error:
             raise ProviderError(
                 N_("The connection was lost ({reason}). Start the download again to go on."),
                 code="connection",
@@ -198,7 +198,7 @@ class Downloads:
         if _size(part) < entry.size_bytes:
             raise ProviderError(N_("The download ended too early. Start it again to go on."), code="truncated", recoverable=True)
 
-    def _resume_at(self, entry: CatalogueEntry, response: httpx2.Response, received: int) -> int:
+    def _resume_at(self, entry: CatalogueEntry, response: httpx.Response, received: int) -> int:
         """Where the body begins: after what is there (206), at the beginning (200)."""
         if response.status_code == _HTTP_PARTIAL and response.headers.get("content-range", "").startswith(f"bytes {received}-"):
             return received
@@ -213,7 +213,7 @@ class Downloads:
             recoverable=response.status_code == _HTTP_RANGE or response.status_code >= 500,
         )
 
-    async def _receive(self, entry: CatalogueEntry, response: httpx2.Response, part: Path, received: int) -> None:
+    async def _receive(self, entry: CatalogueEntry, response: httpx.Response, part: Path, received: int) -> None:
         began, first = self._clock.monotonic(), received
         announced = began
         file = await asyncio.to_thread(part.open, "r+b" if received else "wb", 0)

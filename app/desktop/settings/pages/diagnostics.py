@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LOG_LINES = 200
 LOG_BYTES = 64 * 1024
-PACKAGES = ("PySide6-Essentials", "surrealdb", "pydantic", "httpx2", "qasync", "xllamacpp")
+PACKAGES = ("PySide6-Essentials", "surrealdb", "pydantic", "httpx", "qasync", "xllamacpp")
 _KINDS: dict[str, PillKind] = {"ok": "ok", "warn": "warn", "fail": "err"}
 
 
