@@ -160,9 +160,18 @@ class Rail(Translated, QWidget):
             self._window.tabifyDockWidget(timeline, context)
 
     def fit_scale(self) -> None:
-        """The font scale changed: stack the panes anew when they fit now, or do not fit any more."""
-        if (theme().scale > ROOMY_SCALE) != self._compact:
-            self.lay_out()
+        """The font scale changed: stack the panes anew when they fit now, or do not fit any more; those in sight stay in sight."""
+        if (theme().scale > ROOMY_SCALE) == self._compact:
+            return
+        shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
+        front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
+        self.lay_out()
+        for name, dock in self.docks.items():
+            dock.setVisible(name in shown)
+        for name in front:
+            self.docks[name].raise_()
+        if drawer := [self.docks[name] for name in DRAWER if name in shown]:
+            self._window.resizeDocks(drawer[:1], [theme().px(DRAWER_HEIGHT)], Qt.Orientation.Vertical)
 
     def size_column(self, grown: float) -> None:
         """Give the rail its usual width times ``grown``."""

@@ -187,6 +187,24 @@ def test_large_text_stacks_fewer_panes(program: Program) -> None:
     assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
 
 
+def test_large_text_leaves_open_what_is_open(qtbot: QtBot, program: Program) -> None:
+    rail = program.window.rail
+    program.window.show()
+    qtbot.waitExposed(program.window)
+    rail.docks["reports"].close()
+    rail.show_pane("questions")
+    rail.show_pane("context")
+
+    def in_sight(name: str) -> bool:
+        return not rail.docks[name].visibleRegion().isEmpty()
+
+    for scale in (150, 100):
+        theme().set_scale(scale)
+        qtbot.waitUntil(lambda: in_sight("questions") and in_sight("context"))
+        assert rail.docks["reports"].isHidden()
+        assert rail.docks["timeline"].isHidden()
+
+
 def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
     told: list[int] = []
     program.window.closing.connect(lambda: told.append(1))
