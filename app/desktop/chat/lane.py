@@ -69,12 +69,13 @@ class Lane(Translated, QWidget):
         self.stop.clicked.connect(lambda *_: self._host.stop_requested.emit(self.run_id))
         self._chevron = QLabel(self.head)
         upper, lower = QHBoxLayout(), QHBoxLayout()
-        for line in (upper, lower):
-            line.setSpacing(8)
+        upper.setSpacing(8)
+        lower.setSpacing(0)
         for widget, stretch in ((self._name, 2), (self._title, 5), (self._figures, 0)):
             upper.addWidget(widget, stretch)
         lower.addWidget(self._state)
         lower.addWidget(self._doing, 1)
+        lower.addSpacing(8)
         lower.addWidget(self.bar)
         lower.addWidget(self.report)
         lines = QVBoxLayout()
@@ -128,16 +129,25 @@ class Lane(Translated, QWidget):
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
         below = list(self._host.team.state.walk(self.run_id))[1:]
-        self._doing.setText(" · ".join(filter(None, (doing(member), "" if member.over else _below(below)))))
+        words = " · ".join(filter(None, (doing(member), "" if member.over else _below(below))))
+        self._doing.setText(f" · {words}" if words else "")
         self._show_progress(member, below)
         self.report.setVisible(bool(member.report))
         self.report.setText(_("Hide report") if self.opened else _("Report"))
         self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
         self.stop.setVisible(not member.over and self._host.bridge is not None)
+        self._keep_room(member)
         self.stop.describe(_("Stop: {agent}", agent=member.name or _("Agent")))
         self.tick()
         self._show_report(member)
         self.show_concerns()
+
+    def _keep_room(self, member: Member) -> None:
+        """While others of the batch can be stopped, the figures of all lanes end at the same place."""
+        batch = self._host.team.state.of_call(member.parent_run_id or "", member.parent_call_id)
+        policy = self.stop.sizePolicy()
+        policy.setRetainSizeWhenHidden(self._host.bridge is not None and any(not each.over for each in batch))
+        self.stop.setSizePolicy(policy)
 
     def _fit_name(self) -> None:
         """A name is shown whole up to a third of the lane."""

@@ -10,6 +10,7 @@ from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.lane import Lane
 from app.desktop.chat.tool_card import ToolCard
 from app.desktop.team.state import Member
+from app.desktop.team.words import state_words as agent_state
 from app.desktop.theme import theme
 from app.desktop.widgets import Line, label
 from app.desktop.widgets.basic import PillKind
@@ -114,6 +115,9 @@ class TeamCard(ToolCard):
             return self._end_words(members)
         if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
             return _("waits for you"), "warn"
+        held = [member for member in members if member.status == "paused"]
+        if held and all(member.over or member.status == "paused" for member in members):
+            return agent_state(held[0]), "warn"
         if len(members) == 1:
             return super().state_words()
         done = sum(member.over for member in members)

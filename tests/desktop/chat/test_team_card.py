@@ -29,6 +29,19 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     assert card.state_words() == ("1 of 2 done", "accent")
     assert card.bar.value() == 1
+    card.fit(700)
+    for lane in card.lanes:
+        lane.head.layout().activate()
+    assert cid.stop.isHidden()
+    assert cid._figures.geometry().right() == bea._figures.geometry().right()
+
+
+async def test_a_batch_that_is_paused_says_so(team: Team) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    for number, run_id in enumerate(("bea", "cid"), 20):
+        team.changes[run_id] = {"status": "paused"}
+        await team.feed(event(number, "run_status", run_id, status="paused"))
+        assert card.state_words() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
 
 
 async def test_only_the_turns_own_messages_are_in_the_conversation(team: Team) -> None:
