@@ -148,7 +148,7 @@ class Rail(Translated, QWidget):
             self._window.tabifyDockWidget(self.docks["memory"], self.docks[name])
         self.docks["memory"].raise_()
         self.size_column(1.0)
-        heights = [300, 500] if self._compact else [250, 270, 330]
+        heights = [300, 500] if self._compact else [200, 290, 360]
         self._window.resizeDocks([self.docks[name] for name in stack], heights, Qt.Orientation.Vertical)
 
     def mend(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 
 from app.desktop.panes.wording import duration
 from app.desktop.replay.words import bar_title
+from app.desktop.team.words import LOOKS
 from app.desktop.theme import theme
 from app.desktop.theme.manager import Role
 
@@ -25,18 +26,7 @@ THIN = 6
 SHORTEST = 7
 """Fewest letters of a cut title that still say something, the … counted."""
 RADIUS = 10
-STATUS_ICONS: dict[str, tuple[str, Role]] = {
-    "processing": ("loader-circle", "accent"),
-    "paused": ("pause", "warn"),
-    "completed": ("check", "ok"),
-    "error": ("circle-x", "err"),
-    "cancelled": ("square", "muted"),
-    "abandoned": ("x", "muted"),
-    "awaiting_user": ("circle-help", "warn"),
-    "awaiting_approval": ("shield", "warn"),
-    "awaiting_parent": ("circle-help", "warn"),
-    "awaiting_children": ("users", "muted"),
-}
+STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in LOOKS.items()}
 
 
 Look = tuple[QColor, QColor, QColor]

@@ -25,10 +25,12 @@ RUN_WORDS = {
     "abandoned": N_("given up"),
 }
 _PAUSE_WORDS = {"limit": N_("stopped at a limit"), "loop": N_("paused, repeats itself"), "step": N_("waits for the next step")}
-_LOOKS: dict[str, tuple[str, Role, PillKind]] = {
+LOOKS: dict[str, tuple[str, Role, PillKind]] = {
     "planned": ("circle-dashed", "muted", ""),
     "not_run": ("minus", "muted", ""),
     "processing": ("loader-circle", "accent", "accent"),
+    "awaiting_user": ("circle-help", "warn", "warn"),
+    "awaiting_approval": ("shield", "warn", "warn"),
     "awaiting_children": ("users", "accent", "accent"),
     "awaiting_parent": ("message-square", "warn", "warn"),
     "paused": ("pause", "warn", "warn"),
@@ -50,7 +52,7 @@ def state_look(member: Member) -> tuple[str, Role, PillKind]:
     """Icon, its colour, and the kind of a pill for the state."""
     if member.at_limit:
         return "octagon-x", "warn", "warn"
-    return _LOOKS.get(member.status, ("circle-help", "warn", "warn"))
+    return LOOKS.get(member.status, ("circle-help", "warn", "warn"))
 
 
 def doing(member: Member) -> str:
