@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _WIDE = 640
 """Narrower headers show the tokens alone; the tool tip has the rest."""
+_TITLE = 120
+"""Pixels at 100 % the title keeps; pickers end in … before it does."""
 
 
 class ChatHeader(Translated, QWidget):
@@ -60,12 +62,22 @@ class ChatHeader(Translated, QWidget):
         row.addWidget(self.right)
         self.agents.activated.connect(lambda index: self.agent_chosen.emit(str(self.agents.itemData(index))))
         self.models.activated.connect(self._on_model)
+        theme().changed.connect(self._fit_soon)
         self.retranslate()
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)
-        self.title.setMinimumWidth(min(60, self.title.fontMetrics().horizontalAdvance(text)))
-        self.title.setMaximumWidth(self.title.fontMetrics().horizontalAdvance(text) + 8)
+        self._fit_title()
+
+    def _fit_soon(self) -> None:
+        """After another font scale, once the label has its new font."""
+        QTimer.singleShot(0, self, self._fit_title)
+
+    def _fit_title(self) -> None:
+        """No wider than its text, and some words of it whatever stands beside it."""
+        whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
+        self.title.setMinimumWidth(min(theme().px(_TITLE), whole))
+        self.title.setMaximumWidth(whole)
 
     def set_agents(self, agents: Sequence[Agent], current: str) -> None:
         """The agents by name; ``current`` is an id."""
