@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from asyncio import FIRST_COMPLETED, Lock, sleep, wait
+from asyncio import FIRST_COMPLETED, sleep, wait
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
@@ -66,7 +66,6 @@ class RunManager(Steering):
         self._unlisten = env.bus.on_changed(self._changed)
         self.resolve_agent = resolve_agent
         self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
-        self._workflow_locks: dict[str, Lock] = {}
 
     @property
     def slots(self) -> int:
@@ -298,6 +297,3 @@ class RunManager(Steering):
                 self._runs.alive[forked.id] = row.id
         self._env.bus.changed("workflow", forked.id)
         return forked
-
-    def _workflow_lock(self, workflow_id: str) -> Lock:
-        return self._workflow_locks.setdefault(workflow_id, Lock())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,11 @@ class Steering:
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
         self._runs = live
+        self._workflow_locks: dict[str, Lock] = {}
+
+    def _workflow_lock(self, workflow_id: str) -> Lock:
+        """Held while a turn begins, so that a workflow never has two."""
+        return self._workflow_locks.setdefault(workflow_id, Lock())
 
     async def pause(self, run_id: str) -> None:
         """Let the current step end, then hold the run and everything below it until ``resume``.
@@ -111,16 +117,28 @@ class Steering:
             if below:
                 await self._resume_below(live, mode)
             return
-        state = live.handle.current
-        if state.failed and (await self._env.repos.workflows.get(state.workflow_id)).head_run_id != run_id:
-            raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
-        lost = [] if live.at_work else await lost_reply(self._env.repos, run_id)
+        if live.handle.current.failed:
+            # Nobody may begin another turn while it is made sure that this is the newest one.
+            async with self._workflow_lock(live.handle.workflow_id):
+                if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
+                    raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
+                await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+        else:
+            await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+        if below:
+            await self._resume_below(live, mode)
+
+    async def _go_on(
+        self, live: LiveRun, *, raise_limits: dict[LimitKind, float] | None, mode: RunMode | None, steps: int | None, finish: bool
+    ) -> None:
+        failed = live.handle.current.failed
+        lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
         resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=steps)
 
         def decide(now: RunState) -> list[EventBody] | None:
             if live.at_work:
                 raise ConflictError(N_("This run is at work already."))
-            if now.status.final and not now.failed:
+            if now.status.final and not (failed and now.failed):
                 raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # It waits for somebody, and nothing but that somebody can help it on.
@@ -138,8 +156,6 @@ class Steering:
                 self._runs.revived(live)
         finally:
             self._runs.drive(live)
-        if below:
-            await self._resume_below(live, mode)
 
     async def _resume_with(
         self,
