@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup, QDragEnterEvent, QDropEvent, QFocusEvent, QKeyEvent
+from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QDragEnterEvent, QDropEvent, QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.desktop.chat.attachments import SUFFIXES, AttachmentRow, read_picture
@@ -282,9 +282,20 @@ class Composer(Translated, QFrame):
             self._hint.setText(names[self.strategy][1])
         else:
             self._hint.setText(_("Drop files here") if self._pictures else "")
+        self._show_placeholder()
+
+    def _show_placeholder(self) -> None:
+        """The key for a new line is told where there is room for it on one line."""
         hint = _("Shift+Enter for a new line")
         words = _("Write to {agent}…", agent=self._agent) if self._agent else _("Write a message…")
-        self.field.setPlaceholderText(f"{words}  ({hint})")
+        whole = f"{words}  ({hint})"
+        room = self.field.viewport().width() - 2 * round(self.field.document().documentMargin())
+        fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
+        self.field.setPlaceholderText(whole if fits else words)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, self._show_placeholder)  # the field inside has its width then
 
     def _dress(self) -> None:
         look = theme()

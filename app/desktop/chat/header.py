@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WIDE = 640
 """Narrower headers show the tokens alone; the tool tip has the rest."""
-_TITLE = 120
+_TITLE = 100
 """Pixels at 100 % the title keeps; pickers end in … before it does."""
 
 

@@ -87,7 +87,7 @@ class BudgetBar(QWidget):
 
 
 class UsageMeter(Translated, QWidget):
-    """``status-usage`` and the bar beside it. ``brief`` leaves the tokens alone in a narrow header."""
+    """``status-usage`` and the bar beside it. ``brief`` leaves the number of tokens alone in a narrow header."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -136,7 +136,8 @@ class UsageMeter(Translated, QWidget):
             parts.append(percent(min(1.0, used / window)))
         if sums.get("cost"):
             parts.append(cost(sums["cost"]))
-        self.text.setText(" · ".join(parts[:1] if self.brief else parts))
+        short = [tokens(spent)] if spent else []
+        self.text.setText(" · ".join(short if self.brief else parts))
         lines = self._lines(spent, used, window)
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
         self.setToolTip("\n".join(lines))

@@ -94,7 +94,9 @@ def _paint_grid(painter: QPainter, view: TimelineView, content: QRect) -> None:
         painter.setPen(look.colour("border"))
         painter.drawLine(QPointF(x, view.ruler - look.px(5)), QPointF(x, content.bottom()))
         painter.setPen(look.colour("muted"))
-        painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), view.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), _clock(value))
+        text = _clock(value)
+        if x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text) <= content.right():
+            painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), view.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
     painter.setClipRect(content.adjusted(0, view.ruler, 0, 0))
     painter.setPen(look.colour("border"))
     for lane in view.lanes[1:]:

@@ -143,6 +143,7 @@ class PastSide(Translated, QWidget):
             icon, role = STATUS_ICONS[row.shown_status]
             item = _item(row.task.id, row.task.name, _(STATUS_WORDS[row.shown_status]), icon, role)
             self.tasks.addTopLevelItem(item)
+        self._halves.setStretch(1, 2 if self._tasks else 0)
         self.tasks.setVisible(bool(self._tasks))
         self._tasks_title.setVisible(bool(self._tasks))
 

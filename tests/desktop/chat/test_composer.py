@@ -118,3 +118,14 @@ def test_setting_a_draft_is_not_a_change(composer: Composer) -> None:
     assert changes == []
     composer.field.insertPlainText("!")
     assert changes == ["kept!"]
+
+
+def test_the_placeholder_is_one_line(qtbot: QtBot) -> None:
+    composer = Composer()
+    qtbot.addWidget(composer)
+    composer.set_agent("An agent with quite a long name")
+    composer.resize(800, 100)
+    composer.show()
+    qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
+    composer.resize(360, 100)
+    qtbot.waitUntil(lambda: composer.field.placeholderText() == "Write to An agent with quite a long name…")

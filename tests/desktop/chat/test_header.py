@@ -25,4 +25,4 @@ def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there
         qtbot.waitUntil(lambda wanted=wanted: header.title.width() >= wanted("Build the shelf"))
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.resize(600, 60)
-    qtbot.waitUntil(lambda: header.title.width() >= theme().px(120) - 1)
+    qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)

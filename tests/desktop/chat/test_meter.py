@@ -29,7 +29,8 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     meter.retranslate()
-    assert meter.text.text() == "3.0\u202fk tokens"
+    assert meter.text.text() == "3.0\u202fk"
+    assert "Sent: 3" in meter.toolTip()
 
 
 def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:

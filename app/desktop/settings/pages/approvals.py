@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidget
 
@@ -104,7 +105,7 @@ class ApprovalsPage(SettingsPage):
         grid.setColumnStretch(1, 1)
         self._modes = [(label("", "strong", self), label("", "", self, wrap=True)) for _mode in MODES]
         for row, (name, told) in enumerate(self._modes):
-            grid.addWidget(name, row, 0)
+            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
         card.body.addLayout(grid)
 
