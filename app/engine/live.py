@@ -149,8 +149,11 @@ class LiveRuns:
         A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled.
         """
         top = await self.load(run_id)
+        ended = [top]
         while True:
-            runs = [live for live in (top, *await self.below(top)) if not live.handle.current.status.final]
+            # A sub-agent may have begun below one of them in the very moment.
+            found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each))}
+            runs = ended = [live for live in found.values() if not live.handle.current.status.final]
             if not runs:
                 return
             # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one. What is

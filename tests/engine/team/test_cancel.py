@@ -243,3 +243,29 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
         assert atelier.runs.teams.alive == {}
     assert stuck.open == 0
     assert "it fell over" in cast.result()["error"]
+
+
+async def test_one_that_begins_in_the_very_moment_everybody_is_stopped_is_stopped_too(open_atelier: Opener) -> None:
+    """Three generations down a start is being written when the root is stopped, so nobody knows of it yet."""
+    stuck = Stuck()
+    cast = Cast(Lead=[[spawn("s", "Middle")], "no"], Middle=[[spawn("t", "Deep")], "no"], Deep=[[spawn("u", "Leaf")], "no"], Leaf=stuck)
+    stopping: list[asyncio.Task[None]] = []
+    atelier: Atelier
+
+    def fault(point: str) -> None:
+        root = next((run for run in atelier.runs._runs._runs.values() if run.handle.current.depth == 0), None) if starts else None
+        if point == "before_commit:user_message":
+            starts.append(point)
+            if len(starts) == 4 and root is not None:
+                stopping.append(asyncio.ensure_future(atelier.runs.cancel(root.handle.run_id)))
+
+    starts: list[str] = []
+    async with open_atelier(model_factory=cast, fault=fault) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            await atelier.runs.wait(run_id)
+            await stopping[0]
+        rows = await team_rows(atelier, workflow_id)
+        assert {name: row.status.value for name, row in rows.items()} == dict.fromkeys(("Lead", "Middle", "Deep", "Leaf"), "cancelled")
+        assert atelier.runs.teams.alive == {}
+    assert stuck.open == 0
