@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_json as to_json_bytes
 
 from app.domain.base import Model
 from app.storage import wire
@@ -31,8 +32,11 @@ def record(table: str, key: Any) -> RecordID:
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a domain value; ASCII, so that even a lone surrogate survives."""
-    return json.dumps(to_jsonable_python(value, inf_nan_mode="constants"), separators=(",", ":"))
+    """JSON text of a domain value; where it holds half a character, in ASCII, so that even that survives."""
+    try:
+        return to_json_bytes(value, inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, UnicodeError):
+        return json.dumps(to_jsonable_python(value, inf_nan_mode="constants"), separators=(",", ":"))
 
 
 def plain_time(value: datetime) -> datetime:
