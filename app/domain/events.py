@@ -6,69 +6,88 @@ ones may be summarised, disposable ones may be cut first.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
 from app.domain import limits
-from app.domain.agent import AgentConfig, Budget
-from app.domain.approval import AllowRule, Ancestor, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.agent import AgentConfig
+from app.domain.approval import Ancestor, ApprovalPolicy
 from app.domain.base import Model, Timestamp, new_id, utc_now
 from app.domain.chat import ChatReply, ImagePart, Usage
+from app.domain.event_base import CallStatus, Dispatch, Event, LimitKind, PauseReason, Retention
 from app.domain.question import QuestionStatus, UserQuestion
 from app.domain.task import Task
-from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from app.domain.team_events import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    ApprovalRequested,
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    ChildrenJoined,
+    ChildrenPlanned,
+    ChildStarted,
+    CompactionUndone,
+    EntryPinned,
+    LimitsRaised,
+    ParentAnswered,
+    ParentAsked,
+)
 from app.domain.workflow import RunMode, RunStatus
+
+__all__ = [
+    "EVENT_SCHEMA",
+    "ApprovalAskedAgain",
+    "ApprovalDecided",
+    "ApprovalRequested",
+    "CallStatus",
+    "ChildAnswered",
+    "ChildAsked",
+    "ChildFinished",
+    "ChildStarted",
+    "ChildrenJoined",
+    "ChildrenPlanned",
+    "CompactionUndone",
+    "ContextCompacted",
+    "Dispatch",
+    "EntryPinned",
+    "EventBody",
+    "Injected",
+    "LimitKind",
+    "LimitReached",
+    "LimitsRaised",
+    "LoopDetected",
+    "ModelReplied",
+    "ModelRetried",
+    "OutputShown",
+    "ParentAnswered",
+    "ParentAsked",
+    "PauseReason",
+    "QuestionAnswered",
+    "QuestionAsked",
+    "ReplyInterrupted",
+    "Retention",
+    "RunEvent",
+    "RunFailed",
+    "RunFinished",
+    "RunPaused",
+    "RunResumed",
+    "RunStarted",
+    "TaskChanged",
+    "ToolCallFinished",
+    "ToolCallStarted",
+    "UserMessage",
+    "WindowLearned",
+    "event_body_adapter",
+    "event_id",
+]
 
 EVENT_SCHEMA = 1
 """Version of the stored event JSON; every released version stays readable."""
 
 
-class Retention(StrEnum):
-    CRITICAL = "critical"
-    COMPRESSIBLE = "compressible"
-    DISPOSABLE = "disposable"
-
-
-class Dispatch(StrEnum):
-    """What a message does that arrives while the run works: wait its turn, stop the current step, stop the run, or only be read later."""
-
-    QUEUE = "queue"
-    INTERRUPT = "interrupt"
-    TERMINATE = "terminate"
-    SILENT = "silent"
-
-
-class LimitKind(StrEnum):
-    ITERATIONS = "iterations"
-    TOOL_CALLS = "tool_calls"
-    TOKENS = "tokens"
-    COST = "cost"
-    TIME = "time"
-
-
-class PauseReason(StrEnum):
-    USER = "user"
-    LIMIT = "limit"
-    LOOP = "loop"
-    STEP = "step"
-
-
-class CallStatus(StrEnum):
-    OK = "ok"
-    ERROR = "error"
-    INTERRUPTED = "interrupted"
-    """The program died during the call; the effect is unknown."""
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-
-
-class _Event(Model):
-    retention: ClassVar[Retention] = Retention.COMPRESSIBLE
-
-
-class RunStarted(_Event):
+class RunStarted(Event):
     """A run begins.
 
     Attributes:
@@ -97,7 +116,7 @@ class RunStarted(_Event):
     workspace: tuple[str, ...] = ()
 
 
-class UserMessage(_Event):
+class UserMessage(Event):
     type: Literal["user_message"] = "user_message"
     retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str = Field(default_factory=new_id)
@@ -106,7 +125,7 @@ class UserMessage(_Event):
     strategy: Dispatch = Dispatch.QUEUE
 
 
-class ModelReplied(_Event):
+class ModelReplied(Event):
     """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
 
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
@@ -128,7 +147,7 @@ class ModelReplied(_Event):
     reasoning_ms: int = 0
 
 
-class ReplyInterrupted(_Event):
+class ReplyInterrupted(Event):
     """A reply that was cut off by a stop, an interrupting message or a kill; it is shown, and not sent to the model again."""
 
     type: Literal["reply_interrupted"] = "reply_interrupted"
@@ -139,7 +158,7 @@ class ReplyInterrupted(_Event):
     reason: str = "stopped"
 
 
-class ModelRetried(_Event):
+class ModelRetried(Event):
     type: Literal["model_retried"] = "model_retried"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     attempt: int
@@ -149,7 +168,7 @@ class ModelRetried(_Event):
     """The whole request is sent again (a sub-agent's, after its provider gave up); else the provider tries by itself."""
 
 
-class ToolCallStarted(_Event):
+class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
     ``tool`` is what runs, ``via`` the control tool that named it.
@@ -167,7 +186,7 @@ class ToolCallStarted(_Event):
     idempotent: bool = False
 
 
-class ToolCallFinished(_Event):
+class ToolCallFinished(Event):
     """The result, as JSON for the journal and as text for the model.
 
     ``end`` ends the run (task_complete, task_abandon).
@@ -188,7 +207,7 @@ class ToolCallFinished(_Event):
     end_summary: str = ""
 
 
-class OutputShown(_Event):
+class OutputShown(Event):
     """The ``output`` tool showed something to the user."""
 
     type: Literal["output_shown"] = "output_shown"
@@ -198,7 +217,7 @@ class OutputShown(_Event):
     output_type: Literal["message", "report", "result", "progress"] = "message"
 
 
-class TaskChanged(_Event):
+class TaskChanged(Event):
     """A task was created, changed, completed or deleted, by a tool or by a person."""
 
     type: Literal["task_changed"] = "task_changed"
@@ -207,13 +226,13 @@ class TaskChanged(_Event):
     task: Task
 
 
-class QuestionAsked(_Event):
+class QuestionAsked(Event):
     type: Literal["question_asked"] = "question_asked"
     retention: ClassVar[Retention] = Retention.CRITICAL
     question: UserQuestion
 
 
-class QuestionAnswered(_Event):
+class QuestionAnswered(Event):
     """A person answered or skipped, or the time ran out; becomes the waiting call's result."""
 
     type: Literal["question_answered"] = "question_answered"
@@ -225,7 +244,7 @@ class QuestionAnswered(_Event):
     text_response: str = ""
 
 
-class Injected(_Event):
+class Injected(Event):
     """Something the engine says to the model: a warning, "are you done?", a note about an interruption."""
 
     type: Literal["injected"] = "injected"
@@ -233,7 +252,7 @@ class Injected(_Event):
     content: str
 
 
-class ContextCompacted(_Event):
+class ContextCompacted(Event):
     """Older entries were cut or replaced so that the request fits.
 
     Attributes:
@@ -256,7 +275,7 @@ class ContextCompacted(_Event):
     usage: Usage = Usage()
 
 
-class WindowLearned(_Event):
+class WindowLearned(Event):
     """The server said that its window is smaller than was thought; requests are built for ``context_window`` tokens from here on."""
 
     type: Literal["window_learned"] = "window_learned"
@@ -264,163 +283,14 @@ class WindowLearned(_Event):
     context_window: int
 
 
-class ApprovalRequested(_Event):
-    """A call must not run before a person says yes."""
-
-    type: Literal["approval_requested"] = "approval_requested"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    approval: ApprovalRequest
-
-
-class ApprovalDecided(_Event):
-    """A person, or the time that ran out, decided about one call.
-
-    Attributes:
-        arguments: what the call runs with instead of the model's own arguments; None leaves them.
-        scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
-        note: why it was rejected, in words for the agent.
-        seen_ms: how long the card could be seen before.
-    """
-
-    type: Literal["approval_decided"] = "approval_decided"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    approval_id: str
-    call_id: str
-    status: ApprovalStatus
-    arguments: dict[str, Any] | None = None
-    scope: ApprovalScope = ApprovalScope.ONCE
-    rule: AllowRule | None = None
-    note: str = ""
-    decided_by: str = "user"
-    seen_ms: int = 0
-
-
-class ApprovalAskedAgain(_Event):
-    """Nobody decided in time, and the owner wants to be asked again: the time starts anew."""
-
-    type: Literal["approval_asked_again"] = "approval_asked_again"
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    approval_id: str
-    call_id: str
-
-
-class ChildrenPlanned(_Event):
-    """A call wants sub-agents. They start stage by stage; the call has its result when all are over, or at once in the background.
-
-    ``stop_on_error``: after a stage with a failure the later ones are not run.
-    """
-
-    type: Literal["children_planned"] = "children_planned"
-    call_id: str
-    kind: TeamCall
-    children: tuple[ChildPlan, ...]
-    background: bool = False
-    stop_on_error: bool = False
-
-
-class ChildStarted(_Event):
-    """A planned sub-agent starts: committed together with the first events of its run. ``share`` is its part of the parent's budget."""
-
-    type: Literal["child_started"] = "child_started"
-    child_id: str
-    share: Budget = Budget()
-
-
-class ChildFinished(_Event):
-    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it."""
-
-    type: Literal["child_finished"] = "child_finished"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    child_id: str
-    status: ChildStatus
-    report: str = ""
-    error: str = ""
-    spent: Spending = Spending()
-    duration_ms: int = 0
-
-
-class ChildAsked(_Event):
-    """A sub-agent waits for an answer of this run: committed together with its ``ParentAsked``."""
-
-    type: Literal["child_asked"] = "child_asked"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    child_id: str
-    message: str
-
-
-class ChildAnswered(_Event):
-    """A sub-agent of this run got its answer; ``by`` is ``parent`` or ``user``."""
-
-    type: Literal["child_answered"] = "child_answered"
-    child_id: str
-    text: str
-    by: Literal["parent", "user", "engine"] = "parent"
-
-
-class ChildrenJoined(_Event):
-    """A call waits for sub-agents that were started before."""
-
-    type: Literal["children_joined"] = "children_joined"
-    call_id: str
-    kind: TeamCall
-    child_ids: tuple[str, ...]
-
-
-class ParentAsked(_Event):
-    """This run, a sub-agent, asked its parent; the call waits for the answer."""
-
-    type: Literal["parent_asked"] = "parent_asked"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    call_id: str
-    message: str
-
-
-class ParentAnswered(_Event):
-    """The answer to ``ParentAsked``, of the parent's model or of the user."""
-
-    type: Literal["parent_answered"] = "parent_answered"
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    call_id: str
-    text: str
-    by: Literal["parent", "user", "engine"] = "parent"
-
-
-class LimitsRaised(_Event):
-    """The owner raised a sub-agent's caps: what was added to them is added to the caps above it."""
-
-    type: Literal["limits_raised"] = "limits_raised"
-    child_id: str
-    raise_limits: dict[LimitKind, float]
-
-
-class EntryPinned(_Event):
-    """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
-
-    ``origin`` names the entry: the run and number of the event that made it, joined by a colon.
-    """
-
-    type: Literal["entry_pinned"] = "entry_pinned"
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    origin: str
-    pinned: bool = True
-
-
-class CompactionUndone(_Event):
-    """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
-
-    type: Literal["compaction_undone"] = "compaction_undone"
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    origin: str
-
-
-class LimitReached(_Event):
+class LimitReached(Event):
     type: Literal["limit_reached"] = "limit_reached"
     limit: LimitKind
     value: float
     cap: float
 
 
-class LoopDetected(_Event):
+class LoopDetected(Event):
     """The same call with the same arguments gave the same result ``count`` times."""
 
     type: Literal["loop_detected"] = "loop_detected"
@@ -430,12 +300,12 @@ class LoopDetected(_Event):
     digest: str = ""
 
 
-class RunPaused(_Event):
+class RunPaused(Event):
     type: Literal["run_paused"] = "run_paused"
     reason: PauseReason
 
 
-class RunResumed(_Event):
+class RunResumed(Event):
     """The run goes on. ``raise_limits`` adds to the caps that stopped it (by ``LimitKind``); ``steps`` allows that many steps, None all."""
 
     type: Literal["run_resumed"] = "run_resumed"
@@ -444,7 +314,7 @@ class RunResumed(_Event):
     steps: int | None = None
 
 
-class RunFailed(_Event):
+class RunFailed(Event):
     """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it."""
 
     type: Literal["run_failed"] = "run_failed"
@@ -453,7 +323,7 @@ class RunFailed(_Event):
     recoverable: bool = True
 
 
-class RunFinished(_Event):
+class RunFinished(Event):
     type: Literal["run_finished"] = "run_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
     status: RunStatus
