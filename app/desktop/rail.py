@@ -171,7 +171,7 @@ class Rail(Translated, QWidget):
         for name in front:
             self.docks[name].raise_()
         if drawer := [self.docks[name] for name in DRAWER if name in shown]:
-            self._window.resizeDocks(drawer[:1], [theme().px(DRAWER_HEIGHT)], Qt.Orientation.Vertical)
+            self._open_drawer(drawer[0])
 
     def size_column(self, grown: float) -> None:
         """Give the rail its usual width times ``grown``."""
@@ -225,12 +225,15 @@ class Rail(Translated, QWidget):
         dock.show()
         dock.raise_()
         if opened and name in DRAWER and not dock.isFloating():
-            height = min(theme().px(DRAWER_HEIGHT), round(self._window.height() * DRAWER_SHARE))
-            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+            self._open_drawer(dock)
         if dock.isFloating():
             dock.activateWindow()
         if (pane := self.panes.get(name)) is not None:
             pane.setFocus()
+
+    def _open_drawer(self, dock: QDockWidget) -> None:
+        height = min(theme().px(DRAWER_HEIGHT), round(self._window.height() * DRAWER_SHARE))
+        self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 
     @property
     def visible(self) -> bool:
