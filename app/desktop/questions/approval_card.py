@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 MOST_HEIGHT = 460
 """Tallest a card gets, in logical pixels at 100 %; what does not fit is scrolled inside, above the buttons."""
-LEAST_BODY = 48
+LEAST_BODY = 20
+"""A line of what is scrolled, in logical pixels at 100 %: in a low pane the buttons go before it."""
 LEAST_WIDTH = 120
 """Pixels, whatever the size of text: panes may be narrow."""
 SIDE = 12

@@ -259,6 +259,15 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
         assert s.find(name).width() >= s.find(name).minimumSizeHint().width(), name
 
 
+async def test_in_a_low_pane_the_buttons_go_before_the_content(scene: MakeScene) -> None:
+    s = scene(asks(arguments={"content": "word " * 4_000}), 276)
+    s.card.set_where("Build the shelf")
+    s.card.limit_height(240)
+    await settle(30)
+    assert s.card.height() <= 240
+    assert s.find("approval-scroll").height() >= 20
+
+
 async def test_two_cards_share_what_is_typed_and_the_decision(scene: MakeScene) -> None:
     s = scene(asks())
     other = s.add(asks())
