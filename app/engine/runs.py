@@ -20,9 +20,10 @@ from app.domain.workflow import Run, RunMode, RunStatus, Workflow
 from app.engine import history
 from app.engine.journal import RunHandle, run_events
 from app.engine.live import LiveRuns
+from app.engine.messages import IMAGE_BYTES, MOST_IMAGES, check_message
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
-from app.engine.steering import IMAGE_BYTES, MOST_IMAGES, Steering, check_message
+from app.engine.steering import Steering
 from app.engine.team.inactivity import InactivityWatch
 from app.engine.team.progress import ProgressReporter
 from app.engine.team.teams import Teams

@@ -4,56 +4,41 @@ from __future__ import annotations
 
 from asyncio import Lock
 from collections.abc import Callable
-from typing import Any
 
-from app.domain import limits
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
-from app.domain.chat import ImagePart
-from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from app.domain.errors import ConflictError
 from app.domain.events import (
-    ApprovalAskedAgain,
-    ApprovalDecided,
     CallStatus,
-    CompactionUndone,
     Dispatch,
-    EntryPinned,
     EventBody,
     Injected,
     LimitKind,
     LimitsRaised,
     PauseReason,
-    QuestionAnswered,
     RunPaused,
     RunResumed,
     UserMessage,
 )
-from app.domain.question import QuestionStatus
 from app.domain.workflow import RunMode
-from app.engine.journal import Decide, Part
+from app.engine.answering import Answering
+from app.engine.context_editing import ContextEditing
+from app.engine.journal import Part
 from app.engine.live import LiveRun, LiveRuns, lost_reply
-from app.engine.run import compaction
+from app.engine.messages import check_message
 from app.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
 from app.engine.run.prompt import FINISH_NOTE
 from app.engine.run.reduce import FINISH_NOW
-from app.engine.run.results import call_finished, closed
 from app.engine.run.state import RunState
 from app.engine.run.steps import Done, Wait, next_step
 from app.i18n import N_
-from app.tools.core.user_question import answer_result
-
-MOST_IMAGES = 10
-IMAGE_BYTES = 8 * 1024 * 1024
-"""Base64 characters of one image; servers refuse larger ones."""
 
 
-class Steering:
+class Steering(Answering, ContextEditing):
     """What a person or script can do to a run that was started."""
 
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
-        self._env = env
-        self._runs = live
+        super().__init__(env, live)
         self._workflow_locks: dict[str, Lock] = {}
 
     def _workflow_lock(self, workflow_id: str) -> Lock:
@@ -254,186 +239,8 @@ class Steering:
         finally:
             self._runs.drive(live)
 
-    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
-        """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open.
-
-        Raises:
-            NotFoundError: no such question.
-            ConflictError: it was answered already.
-        """
-        question = await self._env.repos.questions.get(question_id)
-        live = await self._runs.load(question.run_id)
-
-        def decide(now: RunState) -> list[EventBody]:
-            asked = next((q for q in now.questions if q.id == question_id), None)
-            call = now.call(question.call_id)
-            if asked is None or call is None or call.status != "waiting":
-                raise ConflictError(N_("This question was answered already."))
-            answered = asked.model_copy(update={"status": status, "selected_options": selected, "text_response": text})
-            tool = call.intent.tool if call.intent else call.call.name
-            waited = round((self._env.clock.now() - asked.created_at).total_seconds() * 1000)
-            answer = QuestionAnswered(
-                question_id=question_id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text
-            )
-            return [answer, call_finished(asked.call_id, tool, answer_result(answered), duration_ms=max(0, waited))]
-
-        try:
-            await self._env.journal.append_if(live.handle, decide)
-            self._env.record_answer(question.workflow_id, status)
-        finally:
-            self._runs.drive(live)
-
     async def _resume_from(self, live: LiveRun, pause: PauseReason, resumed: RunResumed) -> bool:
         def decide(now: RunState) -> list[EventBody] | None:
             return [resumed] if now.pause is pause else None
 
         return await self._env.journal.append_if(live.handle, decide)
-
-    # -- approvals -----------------------------------------------------------------------------------------------------------------
-
-    async def decide_approval(
-        self,
-        approval_id: str,
-        status: ApprovalStatus,
-        *,
-        arguments: dict[str, Any] | None = None,
-        scope: ApprovalScope = ApprovalScope.ONCE,
-        rule: AllowRule | None = None,
-        note: str = "",
-        decided_by: str = "user",
-    ) -> None:
-        """Allow or reject a call that waits for it. A rejection is the call's result, with ``note`` as its reason.
-
-        Raises:
-            NotFoundError: no such request.
-            ConflictError: it was decided already.
-        """
-        request = await self._env.repos.approvals.get(approval_id)
-        live = await self._runs.load(request.run_id)
-
-        def decide(now: RunState) -> list[EventBody]:
-            asked = next((each for each in now.requests if each.id == approval_id), None)
-            call = now.call(request.call_id)
-            if asked is None or call is None or call.status != "asked":
-                raise ConflictError(N_("This was decided already."))
-            decided = ApprovalDecided(
-                approval_id=approval_id,
-                call_id=asked.call_id,
-                status=status,
-                arguments=arguments if arguments != asked.arguments else None,
-                scope=scope,
-                rule=rule,
-                note=note,
-                decided_by=decided_by,
-                seen_ms=request.seen_ms,
-            )
-            if status is ApprovalStatus.APPROVED:
-                return [decided]
-            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, note, decided_by), code="rejected")]
-
-        try:
-            await self._env.journal.append_if(live.handle, decide)
-        finally:
-            self._runs.drive(live)
-
-    async def ask_approval_again(self, approval_id: str) -> None:
-        """The time to decide is over and starts anew.
-
-        Raises:
-            NotFoundError: no such request.
-        """
-        request = await self._env.repos.approvals.get(approval_id)
-        live = await self._runs.load(request.run_id)
-        again = ApprovalAskedAgain(approval_id=approval_id, call_id=request.call_id)
-        await self._env.journal.append_if(live.handle, lambda now: [again] if any(r.id == approval_id for r in now.requests) else None)
-
-    async def answer_child(self, child_run_id: str, text: str) -> None:
-        """Answer a sub-agent that asked its parent, in the parent's place.
-
-        Raises:
-            UsageError, LimitError: the answer is blank or too long.
-            ConflictError: it waits for no answer, or not any more.
-        """
-        check_message(text)
-        live = await self._runs.load(child_run_id)
-        parent = live.handle.current.parent_run_id
-        if parent is None or not live.handle.current.asked_parent:
-            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
-        above = await self._runs.load(parent)
-        if not await self._env.teams.answer(above.handle, child_run_id, mended(text), by="user"):
-            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
-        self._runs.drive(above)
-
-    # -- context -------------------------------------------------------------------------------------------------------------------
-
-    async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
-        """Pin an entry of a conversation, so that it is always sent whole, or take the pin away.
-
-        Raises:
-            NotFoundError: the conversation of the workflow's newest run, or of the sub-agent the entry belongs to, has no such entry.
-        """
-        live = await self._holder(workflow_id, origin)
-
-        def decide(now: RunState) -> list[EventBody] | None:
-            entry = next((entry for entry in now.conversation if entry.origin == origin), None)
-            if entry is None:
-                raise NotFoundError(N_("The conversation has no entry {origin} any more."), origin=origin)
-            return [EntryPinned(origin=origin, pinned=pinned)] if entry.pinned is not pinned else None
-
-        await self._change_context(live, decide)
-
-    async def undo_compaction(self, workflow_id: str, origin: str) -> None:
-        """Send whole again what a compaction cut or replaced; ``origin`` is the compaction's.
-
-        Raises:
-            NotFoundError: nothing of it is in the conversation, or a later summary holds it (that one is undone first).
-        """
-        live = await self._holder(workflow_id, origin)
-
-        def decide(now: RunState) -> list[EventBody]:
-            if not compaction.can_undo(now, origin):
-                raise NotFoundError(N_("This was undone already, or a later summary holds it. Undo the later one first."))
-            return [CompactionUndone(origin=origin)]
-
-        await self._change_context(live, decide)
-
-    async def _holder(self, workflow_id: str, origin: str) -> LiveRun:
-        """The run whose conversation an entry can be changed in: a sub-agent's own, else the newest of the workflow."""
-        made_by = origin.partition(":")[0]
-        row = await self._env.repos.workflows.get(workflow_id)
-        live = await self._runs.load(made_by)
-        if live.handle.workflow_id == workflow_id and live.handle.current.parent_run_id is not None:
-            return live
-        if row.head_run_id is None:
-            raise NotFoundError(N_("There is no run {id}."), id=made_by)
-        return await self._runs.load(row.head_run_id)
-
-    async def _change_context(self, live: LiveRun, decide: Decide) -> None:
-        if await self._env.journal.append_if(live.handle, decide) and live.handle.current.status.final:
-            self._runs.conversations.finished(live.handle.current)
-
-
-def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
-    """What the agent reads when its call was not allowed."""
-    what = f"{request.tool} {request.operation}".strip()
-    if decided_by == "timeout":
-        return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
-    reason = f" Reason: {note}" if note else ""
-    return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."
-
-
-def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
-    """Refuse a message nobody could answer.
-
-    Raises:
-        UsageError: it is blank and has no image.
-        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
-    """
-    if not content.strip() and not images:
-        raise UsageError(N_("The message is empty. Write something, or attach an image."))
-    if len(images) > MOST_IMAGES:
-        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
-    if any(len(image.data) > IMAGE_BYTES for image in images):
-        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
-    if len(content) > limits.MESSAGE:
-        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)
