@@ -81,7 +81,7 @@ bench: setup peers
 chaos: setup
 	@mkdir -p $(OUT)
 	ATELIER_CHAOS_JSON=$(OUT)/chaos.json $(BIN)/python -m pytest tests/chaos --timeout 900 $(ARGS)
-	@cat $(OUT)/chaos.json
+	@cat $(OUT)/chaos.json $(OUT)/chaos-team.json
 
 fuzz: setup
 	@mkdir -p $(OUT)
