@@ -35,8 +35,9 @@ class AtelierError(Exception):
         return self.template.format(**self.params) if self.params else self.template
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The sentence in the reader's language; ``translate`` is ``app.i18n._``."""
-        return translate(self.template, **self.params)
+        """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``app.i18n._``."""
+        params = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in self.params.items()}
+        return translate(self.template, **params)
 
 
 class UsageError(AtelierError):

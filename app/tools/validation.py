@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -46,9 +46,23 @@ _TYPES = {
 
 
 class InvalidArgumentsError(ToolError):
-    """The arguments do not fit; the text names every field at fault."""
+    """The arguments do not fit; the text names every field at fault.
+
+    Attributes:
+        operations: the names of the tool's operations.
+    """
 
     code = "invalid_arguments"
+    operations: tuple[str, ...] = ()
+
+    def explained(self, number: Callable[[int], str] = str) -> str:
+        """The first problems in the reader's language; ``number`` writes whole numbers. The text itself is for the model."""
+        from app.tools.argument_words import explain
+
+        return explain(self.__cause__, self.operations, number) if isinstance(self.__cause__, ValidationError) else str(self)
+
+    def localized(self, translate: Callable[..., str]) -> str:
+        return self.explained()
 
 
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
@@ -64,7 +78,9 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     try:
         return tool.adapter().validate_python(given)
     except ValidationError as error:
-        raise InvalidArgumentsError("{problems}", problems=_problems(tool, given, error)) from error
+        refused = InvalidArgumentsError("{problems}", problems=_problems(tool, given, error))
+        refused.operations = tuple(name for operation in operations_of(tool.input) for name in operation.names)
+        raise refused from error
 
 
 def closest(name: str, names: Sequence[str], limit: int = 3) -> list[str]:

@@ -17,6 +17,21 @@ SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
 BY_TIMEOUT = "timeout"
 """``decided_by`` of a decision that nobody made."""
+_DECIDED = {
+    ApprovalStatus.APPROVED: N_("This was decided already: it was approved."),
+    ApprovalStatus.REJECTED: N_("This was decided already: it was rejected."),
+    ApprovalStatus.CANCELLED: N_("This was decided already: it was cancelled."),
+}
+_NO_RULE = {
+    "tool": N_("There is no rule that allows the tool {target}."),
+    "section": N_("There is no rule that allows the section {target}."),
+    "server": N_("There is no rule that allows the server {target}."),
+}
+_NOT_COVERED = {
+    "tool": N_("A rule for the tool {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+    "section": N_("A rule for the section {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+    "server": N_("A rule for the server {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+}
 
 
 class ApprovalService:
@@ -116,7 +131,7 @@ class ApprovalService:
         async with self._changing_rules:
             rules = await self.rules()
             if rule not in rules:
-                raise NotFoundError(N_("There is no rule that allows {what} {target}."), what=rule.what, target=rule.target)
+                raise NotFoundError(_NO_RULE[rule.what], target=rule.target)
             await self._save_rules(tuple(each for each in rules if each != rule))
 
     async def _add_rule(self, rule: AllowRule) -> None:
@@ -148,7 +163,7 @@ class ApprovalService:
     async def _open(self, approval_id: str) -> ApprovalRequest:
         asked = await self.get(approval_id)
         if asked.status is not ApprovalStatus.PENDING:
-            raise ConflictError(N_("This was decided already: {status}."), code="not_pending", status=asked.status.value)
+            raise ConflictError(_DECIDED[asked.status], code="not_pending")
         return asked
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -167,7 +182,7 @@ class ApprovalService:
             validate(tool, arguments)
         except ToolError as error:
             raise UsageError(
-                N_("The changed arguments do not fit, and nothing was decided. {problems}"), code="invalid_arguments", problems=str(error)
+                N_("The changed arguments do not fit, and nothing was decided. {problems}"), code="invalid_arguments", problems=error
             ) from None
         return arguments
 
@@ -191,11 +206,7 @@ def _rule_for(asked: ApprovalRequest, scope: ApprovalScope, rule: AllowRule | No
     if rule is None:
         return AllowRule(what="tool", target=asked.tool)
     if covering[rule.what] != rule.target:
-        allowed = ", ".join(f"{what} {target}" for what, target in covering.items() if target)
         raise UsageError(
-            N_("A rule for {what} {target} does not cover this call; rules that do: {allowed}."),
-            what=rule.what,
-            target=rule.target,
-            allowed=allowed,
+            _NOT_COVERED[rule.what], target=rule.target, tool=asked.tool, section=asked.section or "–", server=asked.server or "–"
         )
     return rule

@@ -19,7 +19,7 @@ from app.tools.registry import create_default_tool_registry
         ('{"a": "x}', "Line 1, column 7: this text has no closing quote."),
         ('{"a": "\n"}', "Line 1, column 8: a line break or tab inside a text is written \\n or \\t."),
         ('{"a": 1} 2', "Line 1, column 10: there is something after the end."),
-        ("[1]", "The arguments are an object: names and values between braces."),
+        ("[1]", "The arguments must be an object: names and values between braces."),
         ('{"a": 1, "a": 2}', "The name a is there twice."),
         ('{"a": NaN}', "NaN is not a number a tool can be given."),
     ],
@@ -52,4 +52,4 @@ def test_the_schema_of_the_tool_is_held(tool: str, arguments: dict[str, object],
 
 def test_an_unknown_operation_names_those_there_are() -> None:
     atelier = SimpleNamespace(registry=create_default_tool_registry())
-    assert refusal(atelier, "TodoTool", {"operation": "paint"}).startswith("operation must be one of 'create'")
+    assert refusal(atelier, "TodoTool", {"operation": "paint"}).startswith('operation must be one of these: "create", ')
