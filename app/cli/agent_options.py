@@ -30,7 +30,7 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
-    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need a yes (the agent's own mode)"))
+    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
     who.add_argument("--max-cost", metavar="USD", type=number(float, least=0, name="--max-cost"), help=_("stop at this cost"))
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1, name="--max-tokens"), help=_("stop at this many tokens"))
     who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
@@ -39,10 +39,13 @@ def add_agent_options(parser: Parser) -> None:
 
 
 def add_people_options(parser: argparse._ActionsContainer) -> None:
-    """Options that say how questions and calls that need a yes are dealt with, shared by everything that follows a run."""
+    """Options that say how questions and calls that need an approval are dealt with, shared by everything that follows a run."""
     parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agents' questions are answered"))
     parser.add_argument(
-        "--on-approval", choices=ON_APPROVAL, default="ask", help=_("what happens with calls that need a yes: ask here, allow or deny all")
+        "--on-approval",
+        choices=ON_APPROVAL,
+        default="ask",
+        help=_("what happens with calls that need an approval: ask here, allow or deny all"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the command line says about a call that waits for a yes."""
+"""What the command line says about a call that waits for an approval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
+from app.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
 from app.i18n import N_, _
 
 REASONS = {
@@ -19,14 +19,14 @@ REASONS = {
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
 STATES = {
     "pending": N_("waits"),
-    "approved": N_("allowed"),
-    "rejected": N_("refused"),
+    "approved": N_("approved"),
+    "rejected": N_("rejected"),
     "cancelled": N_("cancelled"),
 }
 DECIDERS = {"user": N_("by the user"), "timeout": N_("nobody decided in time"), "stop": N_("the run was stopped")}
 TIMEOUTS = {
-    OnTimeout.REJECT: N_("Refused when nobody decides within {seconds} s."),
-    OnTimeout.APPROVE: N_("Allowed when nobody decides within {seconds} s."),
+    OnTimeout.REJECT: N_("Rejected when nobody decides within {seconds} s."),
+    OnTimeout.APPROVE: N_("Approved when nobody decides within {seconds} s."),
     OnTimeout.ASK_AGAIN: N_("Asked again when nobody decides within {seconds} s."),
 }
 
@@ -52,10 +52,19 @@ def call_name(tool: str, operation: str) -> str:
 
 def outcome(asked: ApprovalRequest) -> str:
     """What became of a request, by whom and why."""
-    text = _(STATES[asked.status.value])
-    if asked.decided_by in DECIDERS:
-        text += f" ({_(DECIDERS[asked.decided_by])})"
-    return f"{text}: {asked.note}" if asked.note else text
+    return decision(asked.status.value, asked.decided_by, asked.note)
+
+
+def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
+    """A state and what led to it. Only a person's own reason is shown: the program's notes are written for the agent."""
+    text = _(STATES[status]) if status in STATES else status
+    decider = N_("nobody was there to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
+    if decider:
+        text += f" ({_(decider)})"
+    if edited:
+        text += ", " + _("with other arguments")
+    own_reason = note if decided_by == "user" and note != NOBODY_TO_ASK else ""
+    return _("{name}: {text}", name=text, text=own_reason) if own_reason else text
 
 
 def described(asked: ApprovalRequest) -> list[str]:

@@ -1,4 +1,4 @@
-"""How calls that need a yes are decided from the command line: asked in the terminal, allowed, refused, or left for later."""
+"""How calls that need an approval are decided from the command line: in the terminal, by an option, or left for later."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli import approval_words
 from app.cli.output import Output
-from app.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
 from app.domain.errors import AtelierError, ConflictError, UsageError
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.engine.atelier import Atelier
 
-DENIED = "Refused: nobody is there to ask in this run. Go on without this call."
-"""What the agent reads when ``--on-approval deny`` refuses."""
 TICK_S = 1.0
 """How often the time is counted in which a person can see the request in the terminal."""
 CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
@@ -49,7 +47,7 @@ class Decisions:
                 await self._approve(asked)
                 return True
             if self._mode == "deny":
-                await self._reject(asked, DENIED)
+                await self._reject(asked, NOBODY_TO_ASK)
                 return True
             return await self._from_terminal(asked) if self._out.interactive else False
         except ConflictError:
@@ -81,7 +79,7 @@ class Decisions:
         words = ", ".join(_(word) for word in CHOICES.values())
         async with self._counted(asked):
             while True:
-                typed = ((await self._out.ask(_("Allow it? ({choices}; empty leaves it for later): ", choices=words))) or "").strip()
+                typed = ((await self._out.ask(_("Approve it? ({choices}; empty leaves it for later): ", choices=words))) or "").strip()
                 if not typed:
                     return False
                 try:
@@ -105,7 +103,7 @@ class Decisions:
                 typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
-                await self._reject(asked, (await self._out.ask(_("Why not? The agent reads it (may be empty): "))) or "")
+                await self._reject(asked, (await self._out.ask(_("Why reject it? The agent reads it (may be empty): "))) or "")
 
     @contextlib.asynccontextmanager
     async def _counted(self, asked: ApprovalRequest) -> AsyncIterator[None]:
@@ -151,12 +149,12 @@ def _choice(typed: str, words: str) -> str:
 
 
 async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
-    """Say which calls of the workflow wait for a yes and how to give it; the number of them."""
+    """Say which calls of the workflow wait for an approval and how to give it; the number of them."""
     pending = await atelier.approvals.pending(workflow_id)
     for asked in pending:
         who = approval_words.lineage(asked.lineage, asked.agent_name)
         call = approval_words.call_name(asked.tool, asked.operation)
-        out.note(_("Waits for a yes to {id}: {agents} wants to call {tool}", id=asked.id, agents=who, tool=call), "warn")
+        out.note(_("Approval {id} is needed: {agents} wants to call {tool}", id=asked.id, agents=who, tool=call), "warn")
     if pending:
         out.note(
             _("Decide with: atelier approvals approve ID, or reject ID; then go on with: atelier resume {workflow}", workflow=workflow_id)

@@ -49,7 +49,8 @@ def notice(event: StreamEvent) -> Said:
                 "{agent} asks {parent}: {question}", agent=data["sub_agent_name"], parent=event.agent_name, question=data["question"]
             ), ""
         case ChunkType.SUB_AGENT_ANSWER:
-            return _(ANSWERED[data["by"]], agent=data["sub_agent_name"], text=data["content"]), ""
+            answered = ANSWERED[data["by"]]
+            return _(answered, agent=data["sub_agent_name"], text=data["content"]), ""
         case ChunkType.VALIDATION_REQUIRED | ChunkType.VALIDATION_RESPONSE:
             return _approval(kind, data)
         case ChunkType.ERROR:
@@ -61,7 +62,7 @@ def notice(event: StreamEvent) -> Said:
 def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
     name = data["sub_agent_name"]
     if kind is ChunkType.SUB_AGENT_START:
-        text = f"▸ {name}: {short(data.get('task_description'))}"
+        text = "▸ " + _("{name}: {text}", name=name, text=short(data.get("task_description")))
         return (text + " " + _("(in the background)") if data.get("background") else text), "dim"
     metrics = data.get("metrics") or {}
     spent = _(
@@ -79,19 +80,16 @@ def _approval(kind: ChunkType, data: dict[str, Any]) -> Said:
     if kind is ChunkType.VALIDATION_REQUIRED:
         call = approval_words.call_name(data["tool"], data.get("operation", ""))
         why = approval_words.reason(data.get("reason", ""))
-        return _("Needs a yes: {tool} {arguments} ({reason})", tool=call, arguments=short(data.get("arguments")), reason=why), "warn"
-    state = approval_words.STATES.get(data["status"], data["status"])
-    text = _(state) + (" (" + _(approval_words.DECIDERS[data["decided_by"]]) + ")" if data["decided_by"] in approval_words.DECIDERS else "")
-    if data.get("edited"):
-        text += ", " + _("with other arguments")
-    return f"{text}: {data['note']}" if data.get("note") else text, "dim"
+        return _("Needs an approval: {tool} {arguments} ({reason})", tool=call, arguments=short(data.get("arguments")), reason=why), "warn"
+    return approval_words.decision(data["status"], data["decided_by"], data.get("note", ""), bool(data.get("edited"))), "dim"
 
 
 def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
     details = data.get("details") or {}
     match kind:
         case ChunkType.TASK_CREATE | ChunkType.TASK_UPDATE | ChunkType.TASK_COMPLETE:
-            return _("Task {name}: {status}", name=data["task_name"], status=_(TASK_STATES[data["task_status"]]))
+            state = TASK_STATES[data["task_status"]]
+            return _("Task {name}: {status}", name=data["task_name"], status=_(state))
         case ChunkType.RETRY:
             return _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
         case ChunkType.CONTEXT_COMPACTED:

@@ -15,6 +15,9 @@ from app.domain import limits
 from app.domain.agent import ApprovalMode
 from app.domain.base import Model, Timestamp, new_id, utc_now
 
+NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
+"""The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
+
 RiskName = Literal["low", "medium", "high"]
 RISKS: tuple[RiskName, ...] = ("low", "medium", "high")
 

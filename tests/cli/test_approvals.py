@@ -1,4 +1,4 @@
-"""Calls that need a yes: asked in the terminal, decided by an option, or later with ``approvals``."""
+"""Calls that need an approval: asked in the terminal, decided by an option, or later with ``approvals``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from app.cli.approval_words import decision
+from app.domain.approval import NOBODY_TO_ASK
 from app.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result
 from tests.cli.test_run import calculate, call
 
 
 def waiting(cli: Cli, *options: str) -> Result:
-    """A run that waits for a yes to 12*7."""
+    """A run that waits for an approval of 12*7."""
     result = cli("run", "go", "--json", *options, steps=[calculate("12*7")])
     assert result.status == 5, result.err
     return result
@@ -61,7 +63,21 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     result = cli("run", "go", "--on-approval", "deny", steps=model)
     assert (result.status, result.out) == (0, "then not\n")
     assert "nobody is there to ask" in result_of(model)
-    assert "refused" in result.err
+    assert "rejected (nobody was there to ask)" in result.err
+
+
+@pytest.mark.parametrize(
+    ("decided_by", "note", "edited", "told"),
+    [
+        ("user", "", False, "rejected (by the user)"),
+        ("user", "Too dear.", False, "rejected (by the user): Too dear."),
+        ("user", NOBODY_TO_ASK, False, "rejected (nobody was there to ask)"),
+        ("timeout", "Nobody decided.", False, "rejected (nobody decided in time)"),
+        ("user", "", True, "rejected (by the user), with other arguments"),
+    ],
+)
+def test_notes_for_the_agent_are_not_shown_to_people(decided_by: str, note: str, edited: bool, told: str) -> None:
+    assert decision("rejected", decided_by, note, edited) == told
 
 
 def test_approvals_are_listed_and_given_from_outside(cli: Cli, approvals: Configure) -> None:
@@ -92,8 +108,8 @@ def test_a_reason_reaches_the_model(cli: Cli, approvals: Configure) -> None:
     too_long = cli("approvals", "reject", asked["id"], "--reason", "x" * 2001)
     assert (too_long.status, "2000" in too_long.err) == (2, True)
     assert '"expression": "12*7"' in cli("approvals", "show", asked["id"]).out
-    assert cli("approvals", "reject", asked["id"], "--reason", "Not on Fridays").out == f"{asked['id']}  refused\n"
-    assert cli("approvals", "show", asked["id"]).out.endswith("  refused (by the user): Not on Fridays\n")
+    assert cli("approvals", "reject", asked["id"], "--reason", "Not on Fridays").out == f"{asked['id']}  rejected\n"
+    assert cli("approvals", "show", asked["id"]).out.endswith("  rejected (by the user): Not on Fridays\n")
     assert cli("approvals", "show", asked["id"], "--json").json["note"] == "Not on Fridays"
     model = ScriptedModel(["Then on Monday."])
     assert cli("resume", workflow, steps=model).status == 0
@@ -107,8 +123,8 @@ def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure
     for wrong, problem in (
         ("{", "not JSON"),
         ("[1]", "JSON object"),
-        ('{"operation": "eval"}', "expression is required"),
-        ('{"operation": "eval", "expression": "1", "rm": true}', "rm is not a parameter"),
+        ('{"operation": "eval"}', "expression is missing"),
+        ('{"operation": "eval", "expression": "1", "rm": true}', "rm is not known here"),
     ):
         refused = cli("approvals", "approve", asked["id"], "--arguments", wrong)
         assert refused.status == 2
@@ -130,7 +146,7 @@ def test_always_allows_from_now_on_until_it_is_taken_back(cli: Cli, approvals: C
     assert cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"]).status == 0
     assert cli("approvals", "rules", "--json").json == [{"what": "tool", "target": "CalculatorTool"}]
     assert cli("run", "go", steps=[calculate("1"), "ok"]).status == 0
-    assert cli("approvals", "forget", "tool", "CalculatorTool").out == "CalculatorTool asks again.\n"
+    assert cli("approvals", "forget", "tool", "CalculatorTool").out == "You will be asked about CalculatorTool again.\n"
     assert cli("approvals", "rules").out.splitlines()[1:] == []
     assert cli("approvals", "forget", "tool", "CalculatorTool").status == 2
     assert cli("approvals", "forget", "tool", "x" * 200).status == 2
@@ -165,13 +181,13 @@ def test_a_person_decides_in_the_terminal(cli: Cli, approvals: Configure, typed:
     model = ScriptedModel([calculate("12*7"), "done"])
     result = cli("run", "go", steps=model, typed=typed)
     assert result.status == status
-    for shown in ("wants to call CalculatorTool (eval)", "medium risk", '"expression": "12*7"', "Refused when nobody decides within 60 s"):
+    for shown in ("wants to call CalculatorTool (eval)", "medium risk", '"expression": "12*7"', "Rejected when nobody decides within 60 s"):
         assert shown in result.err
     if told:
         assert told in result_of(model)
     if typed.startswith("what"):
         assert "yes, no, edit, run, always" in result.err
-        assert "expression is required" in result.err
+        assert "expression is missing" in result.err
 
 
 def test_a_yes_for_the_run_covers_its_next_calls(cli: Cli, approvals: Configure) -> None:

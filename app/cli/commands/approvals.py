@@ -1,4 +1,4 @@
-"""``atelier approvals``: calls that wait for a yes, decided from outside a running or a waiting run, and what is always allowed."""
+"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run, and what is always allowed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 SCOPES = ("once", "run", "always")
 RULES = ("tool", "section", "server")
+_NOT_OF = {
+    "section": N_("This call is of no section; approve the tool instead."),
+    "server": N_("This call is of no server; approve the tool instead."),
+}
 
 
 def register(add: Adder) -> None:
-    group = add.group("approvals", _("calls that wait for a yes"))
+    group = add.group("approvals", _("calls that wait for an approval"))
     listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_")
     listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
     listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show")
     show.add_argument("id", metavar="ID")
-    approve = group.command("approve", _("let a call run"), "approvals:approve")
+    approve = group.command("approve", _("approve a call"), "approvals:approve")
     approve.add_argument("id", metavar="ID")
     approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
     approve.add_argument(
@@ -34,7 +38,7 @@ def register(add: Adder) -> None:
         help=_("once: this call; run: the tool in this run and its sub-agents; always: from now on"),
     )
     approve.add_argument("--rule", choices=RULES, help=_("with --scope always: what is allowed from now on (the tool)"))
-    reject = group.command("reject", _("refuse a call"), "approvals:reject")
+    reject = group.command("reject", _("reject a call"), "approvals:reject")
     reject.add_argument("id", metavar="ID")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
     group.command("rules", _("what is always allowed"), "approvals:rules")
@@ -100,7 +104,7 @@ async def approve(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         asked = await atelier.approvals.get(arguments.id)
         target = {"tool": asked.tool, "section": asked.section, "server": asked.server}[arguments.rule]
         if not target:
-            raise UsageError(N_("This call is of no {what}; allow the tool instead."), what=arguments.rule)
+            raise UsageError(_NOT_OF[arguments.rule])
         rule = AllowRule(what=arguments.rule, target=target)
     _done(out, await atelier.approvals.approve(arguments.id, edited, scope, rule))
     return 0
@@ -118,7 +122,7 @@ async def rules(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [rule.model_dump(mode="json") for rule in found])
         return 0
-    table(out, [(rule.what, rule.target) for rule in found], (_("what"), _("name")))
+    table(out, [(rule.what, rule.target) for rule in found], (_("kind"), _("name")))
     return 0
 
 
@@ -132,7 +136,7 @@ async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if out.json:
         data(out, {"removed": rule.model_dump(mode="json")})
     else:
-        line(out, _("{name} asks again.", name=rule.target))
+        line(out, _("You will be asked about {name} again.", name=rule.target))
     return 0
 
 

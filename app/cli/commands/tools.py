@@ -68,7 +68,7 @@ async def schema(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs a yes, and nobody answers here."""
+    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
     from app.cli.agent_options import workspace
     from app.cli.answers import Answers
     from app.cli.decisions import Decisions, parse_arguments

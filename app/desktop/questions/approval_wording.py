@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.desktop.widgets.basic import PillKind
-from app.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout, RiskName
+from app.domain.approval import (
+    NOBODY_TO_ASK,
+    AllowRule,
+    Ancestor,
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    OnTimeout,
+    RiskName,
+)
 from app.i18n import N_, _, ngettext
 from app.tools.sections import SectionRegistry
 
@@ -143,6 +153,8 @@ def decision(request: ApprovalRequest) -> str:
     if request.status is ApprovalStatus.REJECTED:
         if timed_out:
             return _("Rejected, because nobody decided in time.")
+        if request.note == NOBODY_TO_ASK:
+            return _("Rejected, because nobody was there to ask.")
         return _("You rejected it: {reason}", reason=request.note) if request.note else _("You rejected it.")
     if request.status is ApprovalStatus.CANCELLED:
         return _("The run was stopped before you decided.")
