@@ -50,6 +50,6 @@ class BackgroundWatch(QObject):
             self._window.raise_up()
             self._window.chat.open_workflow(workflow_id)
 
-        told = self._window.presenter.attention.tell(_("Atelier"), text, open_it)
+        told = self._window.presenter.attention.tell("Atelier", text, open_it)
         if not told and not in_view:
             self._window.toasts.show(text, _("Open"), open_it)

@@ -173,9 +173,9 @@ class StepBar(Translated, QFrame):
         if len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:
-            text = ngettext("{n} agent waits", "{n} agents wait", len(self.waiting))
             named = [f"{step.agent_name} → {short_next(step)}" for step in self.waiting]
-            text += ": " + " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
+            steps = " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
+            text = ngettext("{n} agent waits: {steps}", "{n} agents wait: {steps}", len(self.waiting), steps=steps)
         self._text.setText(text)
         self.setAccessibleName(text)
 
@@ -186,7 +186,7 @@ class StepBar(Translated, QFrame):
             button.setIconSize(QSize(theme().px(14), theme().px(14)))
 
     def retranslate(self) -> None:
-        for button, text, key in ((self.next, _("Next step"), NEXT_KEY), (self.on, _("Run on"), RUN_ON_KEY)):
+        for button, text, key in ((self.next, _("Next step"), NEXT_KEY), (self.on, _("Continue"), RUN_ON_KEY)):
             button.setText(" " + text)
             button.setAccessibleName(text)
             button.setToolTip(f"{text} ({native_keys(key)})")

@@ -19,6 +19,8 @@ TITLES = {
     "cost": N_("Limit of cost reached"),
     "time": N_("Limit of time reached"),
 }
+_UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
+"""What stands around the amount, by kind."""
 _MOST = 1_000_000_000.0
 _FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "time": 300.0}
 """What is offered on top of a cap of nothing, by kind."""
@@ -51,8 +53,9 @@ class RaiseField(QDoubleSpinBox):
 
     def show_kind(self, kind: str, cap: float) -> None:
         """Decimals, steps and unit follow the kind; a value somebody typed stays."""
-        self.setPrefix("$ " if kind == "cost" else "")
-        self.setSuffix({"time": _(" s"), "tokens": _(" tokens")}.get(kind, ""))
+        before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
+        self.setPrefix(before)
+        self.setSuffix(after)
         self.setAccessibleName(_("How much to add to the limit"))
         if kind == self.kind:
             return
@@ -142,7 +145,7 @@ class LimitCard(Translated, Card):
         self._title.setText(_("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached")))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         self._text.setText(
-            _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("It waits for your decision.")
+            _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
         )
         self.buttons.show_limit(run_id, kind, cap)
         self.setAccessibleName(f"{self._title.text()}. {self._text.text()}")

@@ -89,4 +89,4 @@ class Memo(Translated, EntryWidget):
         }
         self._heading.setText(titles.get(self.entry.topic, "").upper())
         self._more.setText(_("Show less") if self._open else _("Show all"))
-        self.setAccessibleName(f"{titles.get(self.entry.topic, '')}: {self.entry.content[:200]}")
+        self.setAccessibleName(_("{name}: {text}", name=titles.get(self.entry.topic, ""), text=self.entry.content[:200]))

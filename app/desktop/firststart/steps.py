@@ -141,7 +141,7 @@ class GoalButton(QPushButton):
     def set_texts(self, title: str, goal: str) -> None:
         self._title.setText(title)
         self._goal.setText(goal)
-        self.setAccessibleName(f"{title}: {goal}")
+        self.setAccessibleName(_("{name}: {text}", name=title, text=goal))
 
 
 class GoalStep(Step):

@@ -280,9 +280,14 @@ class ContextPane(Pane):
             "left-out": len(request.left_out),
             "wire": len(request.wire or ()),
         }
-        names = {"messages": _("Messages"), "tools": _("Tools"), "left-out": _("Left out"), "wire": _("On the wire")}
+        titles = {
+            "messages": _("Messages {count}", count=counts["messages"]),
+            "tools": _("Tools {count}", count=counts["tools"]),
+            "left-out": _("Left out {count}", count=counts["left-out"]),
+            "wire": _("As sent {count}", count=counts["wire"]),
+        }
         for name, tab in self._tabs.items():
-            tab.setText(f"{names[name]} {counts[name]}")
+            tab.setText(titles[name])
             tab.setVisible(counts[name] > 0 or name in ("messages", "left-out"))
         if not any(tab.isChecked() and not tab.isHidden() for tab in self._tabs.values()):
             self._tabs["messages"].setChecked(True)

@@ -25,8 +25,8 @@ _KINDS: dict[str, tuple[str, str, Role]] = {
 }
 _METHODS = {
     "cut_results": N_("Tool results shortened"),
-    "summary": N_("Summary in place of older messages"),
-    "digest": N_("Digest in place of older messages"),
+    "summary": N_("Older messages summarised by the model"),
+    "digest": N_("Older messages condensed without the model"),
     "cut_message": N_("Long message shortened"),
 }
 
@@ -39,7 +39,7 @@ def excerpt(text: str) -> str:
 
 def tokens_words(count: int) -> str:
     """A count of tokens, short."""
-    return _("1 token") if count == 1 else _("{count} tokens", count=short_number(count))
+    return ngettext("{count} token", "{count} tokens", count, count=short_number(count))
 
 
 def item_icon(item: SentItem) -> tuple[str, Role]:
@@ -75,7 +75,8 @@ def message_text(message: ChatMessage) -> str:
         parts.append(message.content)
     parts += [f"{call.name}({json.dumps(call.arguments, ensure_ascii=False, indent=1)})" for call in message.tool_calls]
     if message.images:
-        parts.append(f"[{ngettext('{n} picture', '{n} pictures', len(message.images))}]")
+        pictures = ngettext("{n} picture", "{n} pictures", len(message.images))
+        parts.append(f"[{pictures}]")
     return "\n\n".join(parts)
 
 
@@ -108,14 +109,18 @@ def left_text(left: LeftOut) -> str:
     why = _("The request had about {before} tokens; the model can see {window}.", before=number(left.tokens_before), window=window)
     parts = [f"{clock_time(left.time)} · {why}" if window and left.tokens_before else clock_time(left.time)]
     if left.summary:
-        parts.append(f"── {_('Sent instead')} ──\n{left.summary}")
+        parts.append(_headed(_("Sent instead"), left.summary))
     for entry in left.entries:
         words = _KINDS.get(entry.kind)
         name = entry.tool or (_(words[0]) if words is not None else entry.kind)
-        parts.append(f"── {name} · {tokens_words(entry.tokens_before)} ──\n{entry.before}")
+        parts.append(_headed(f"{name} · {tokens_words(entry.tokens_before)}", entry.before))
         if entry.after:
-            parts.append(f"── {_('Sent of it')} ──\n{entry.after}")
+            parts.append(_headed(_("Sent of it"), entry.after))
     return "\n\n".join(parts)
+
+
+def _headed(heading: str, text: str) -> str:
+    return f"── {heading} ──\n{text}"
 
 
 def request_title(summary: RequestSummary, place: int) -> str:

@@ -40,26 +40,26 @@ _MARKS = {
     "tool_call_started": N_("{name} starts"),
     "tool_call_finished": N_("{name} ends"),
     "output_shown": N_("Output shown"),
-    "task_changed": N_("Task: {name}"),
+    "task_changed": N_("Task"),
     "question_asked": N_("Question asked"),
     "question_answered": N_("Question answered"),
     "injected": N_("Note to the model"),
-    "approval_requested": N_("Approval asked: {name}"),
-    "approval_decided": N_("Approval decided: {name}"),
+    "approval_requested": N_("Approval asked"),
+    "approval_decided": N_("Approval decided"),
     "approval_asked_again": N_("Approval asked again"),
     "children_planned": N_("Sub-agents planned"),
-    "child_started": N_("Sub-agent starts: {name}"),
-    "child_finished": N_("Sub-agent ends: {name}"),
-    "child_asked": N_("Sub-agent asks: {name}"),
-    "child_answered": N_("Sub-agent answered: {name}"),
+    "child_started": N_("Sub-agent starts"),
+    "child_finished": N_("Sub-agent ends"),
+    "child_asked": N_("Sub-agent asks"),
+    "child_answered": N_("Sub-agent answered"),
     "children_joined": N_("Waits for sub-agents"),
     "parent_asked": N_("Parent asked"),
     "parent_answered": N_("Parent answered"),
-    "limits_raised": N_("Limits raised: {name}"),
+    "limits_raised": N_("Limits raised"),
     "entry_pinned": N_("Pin changed"),
-    "compaction_undone": N_("Shortening undone"),
+    "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),
-    "window_learned": N_("Smaller window learned"),
+    "window_learned": N_("The context window is smaller than thought"),
     "limit_reached": N_("Limit reached"),
     "loop_detected": N_("Repetition noticed"),
     "run_resumed": N_("Goes on"),
@@ -67,6 +67,19 @@ _MARKS = {
     "run_finished": N_("{name} is done"),
 }
 _OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
+_OF_SOMETHING = frozenset(
+    {
+        "task_changed",
+        "approval_requested",
+        "approval_decided",
+        "child_started",
+        "child_finished",
+        "child_asked",
+        "child_answered",
+        "limits_raised",
+    }
+)
+"""Kinds after which the name of the thing is told."""
 _NOTABLE: dict[str, Role] = {
     "user_message": "accent",
     "child_started": "accent",
@@ -104,7 +117,10 @@ def mark_title(mark: Mark, agent: str = "") -> str:
     text = _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
-    return _(text, name=agent if mark.kind in _OF_AGENT else mark.label or agent).removesuffix(": ")
+    name = agent if mark.kind in _OF_AGENT else mark.label or agent
+    if mark.kind in _OF_SOMETHING:
+        return _("{name}: {text}", name=_(text), text=name) if name else _(text)
+    return _(text, name=name)
 
 
 def mark_role(mark: Mark) -> Role | None:

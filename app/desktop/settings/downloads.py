@@ -85,7 +85,7 @@ class DownloadCard(Card):
         self.cancel.setVisible(begun)
         self.delete.setVisible(status == "done")
         for button in (self.start, self.pause, self.cancel, self.delete):
-            button.setAccessibleName(f"{button.text()}: {entry.label}")
+            button.setAccessibleName(_("{name}: {text}", name=button.text(), text=entry.label))
 
     def _show_progress(self, state: Any, status: str) -> None:
         total = max(1, state.size_bytes)

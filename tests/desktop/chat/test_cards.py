@@ -10,9 +10,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import i18n
 from app.desktop.chat.actions_row import BranchSwitch
 from app.desktop.chat.entries import Asked, Call, Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.limit_card import RaiseField
 from app.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
 from app.desktop.chat.notice import NoticeCard
 from app.desktop.chat.tool_card import ToolCard
@@ -81,6 +83,24 @@ def test_notices_offer_what_can_be_done(
     with qtbot.waitSignal(host.resume_requested) as told:
         qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
     assert told.args == ["r", changes]
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "around"),
+    [
+        ("en", "cost", ("$ ", "")),
+        ("en", "tokens", ("", " tokens")),
+        ("en", "tool_calls", ("", "")),
+        ("fr", "cost", ("", "\u00a0$")),
+        ("fr", "time", ("", "\u00a0s")),
+    ],
+)
+def test_the_unit_of_a_limit_stands_where_the_language_wants_it(qtbot: QtBot, language: str, kind: str, around: tuple[str, str]) -> None:
+    i18n.set_language(language)
+    field = RaiseField()
+    qtbot.addWidget(field)
+    field.show_kind(kind, 8)
+    assert (field.prefix(), field.suffix()) == around
 
 
 def test_stop_on_a_notice(qtbot: QtBot, host: TranscriptHost) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
 from pytestqt.qtbot import QtBot
 
+from app import i18n
 from app.desktop.replay.scrubber import Scrubber
 from app.desktop.replay.view import ReplayView
 from app.desktop.replay.words import mark_title, span_title
@@ -192,6 +193,21 @@ def test_every_kind_of_event_has_words() -> None:
         assert title
         assert "_" not in title
         assert title[0].isupper()
+
+
+@pytest.mark.parametrize(
+    ("language", "label", "agent", "told"),
+    [
+        ("en", "Plan", "Ada", "Task: Plan"),
+        ("en", "", "Ada", "Task: Ada"),
+        ("en", "", "", "Task"),
+        ("fr", "Plan", "", "Tâche\u00a0: Plan"),
+        ("fr", "", "", "Tâche"),
+    ],
+)
+def test_an_event_is_told_with_the_name_it_is_about(language: str, label: str, agent: str, told: str) -> None:
+    i18n.set_language(language)
+    assert mark_title(Mark(1, past.START, "r", "task_changed", label), agent) == told
 
 
 def test_spans_have_words() -> None:
