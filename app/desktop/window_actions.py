@@ -106,7 +106,7 @@ class WindowActions(QMainWindow):
         if self.conductor is not None:
             self.conductor.step_bar.take_step()
 
-    @action("run-on", N_("Run on without stepping"), group="run", shortcut="F5", icon="play")
+    @action("run-on", N_("Continue without stepping"), group="run", shortcut="F5", icon="play")
     def run_on(self) -> None:
         if self.conductor is not None:
             self.conductor.step_bar.run_on()

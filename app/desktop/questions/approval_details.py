@@ -57,7 +57,9 @@ class ApprovalDetails(Translated, QWidget):
         text.setObjectName("approval-prompt")
         card.body.addWidget(text)
         if length > len(preview):
-            card.body.addWidget(label(_("{n} characters in all; the arguments have them", n=number(length)), "small", card, wrap=True))
+            card.body.addWidget(
+                label(_("{n} characters in all; the arguments show the whole text", n=number(length)), "small", card, wrap=True)
+            )
         self._column.addWidget(card)
 
     def _text(self, heading: str, words: str) -> QLabel | None:
@@ -81,7 +83,7 @@ class ApprovalDetails(Translated, QWidget):
 
     def _actions(self, actions: object) -> None:
         for place, action in enumerate(_objects(actions), 1):
-            who = str(action.get("tool") or "") or _("by a sub-agent")
+            who = str(action.get("tool") or "") or _("Sub-agent")
             self._item(f"approval-action-{place}", f"{place}. {action.get('description', '')}", "", who, "small")
 
     def _item(self, name: str, first: str, first_variant: str, second: str, second_variant: str) -> None:

@@ -325,7 +325,7 @@ class ReplayView(Translated, QWidget):
         self.fork.setAccessibleName(_("Fork from here"))
         self.fork.setToolTip(_("A new workflow with everything up to this event; it can go on another way"))
         self.close_button.describe(_("Close the replay"), "Esc")
-        self._first.describe(_("Event before"), "Left")
+        self._first.describe(_("Previous event"), "Left")
         self._next.describe(_("Next event"), "Right")
         self.scrubber.setAccessibleName(_("Place in the replay"))
         self.setAccessibleName(_("Replay of the run"))

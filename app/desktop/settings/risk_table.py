@@ -73,7 +73,7 @@ class RiskTable(QWidget):
                 widget.deleteLater()
         self._boxes = {}
         for section in dict.fromkeys(tool.section for tool in self._tools):
-            heading = label(_(section) if section else _("Not there now"), "small", self)
+            heading = label(_(section) if section else _("No longer available"), "small", self)
             heading.setContentsMargins(0, 6, 0, 0)
             self._column.addWidget(heading)
             holder = QWidget(self)

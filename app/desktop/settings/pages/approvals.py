@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MODES = (
     (N_("Selective"), N_("Asks about the kinds of calls ticked below. The usual choice.")),
-    (N_("Manual"), N_("Asks before every call, but for low risk where that is allowed below.")),
-    (N_("Automatic"), N_("Never asks, but for high risk where that is wanted below.")),
+    (N_("Manual"), N_("Asks before every call, except calls of low risk, if that is set below.")),
+    (N_("Automatic"), N_("Never asks, except about calls of high risk, if that is set below.")),
 )
 FLAGS = (
     ("sub_agents", N_("Agents"), N_("Starting agents, handing work over, carrying out plans.")),
@@ -191,12 +191,12 @@ class ApprovalsPage(SettingsPage):
     # texts --------------------------------------------------------------------------------------------------------------------------
 
     def retranslate(self) -> None:
-        self._modes_heading.setText(_("HOW AGENTS ASK"))
+        self._modes_heading.setText(_("APPROVAL MODES"))
         self._modes_hint.setText(_("Each agent has a mode, chosen in its form. A sub-agent is never freer than its parent."))
         for (name, about), (title, text) in zip(self._modes, MODES, strict=True):
             name.setText(_(title))
             about.setText(_(text))
-        self._flags_heading.setText(_("SELECTIVE: ASK BEFORE"))
+        self._flags_heading.setText(_("SELECTIVE MODE: ASK ABOUT"))
         for flag, title, hint in FLAGS:
             self._flag_rows[flag].set_texts(_(title), _(hint))
         self._threshold_heading.setText(_("RISK, IN EVERY MODE"))
@@ -214,8 +214,8 @@ class ApprovalsPage(SettingsPage):
         self._rules_heading.setText(_("ALWAYS ALLOWED"))
         self.rules.retranslate()
         self._team_heading.setText(_("TEAMS"))
-        deep = _("1: agents may start agents, and those none. 0: no agent starts any.")
-        self._depth_row.set_texts(_("How deep agents may start agents"), deep)
+        deep = _("0: no agent starts sub-agents. 1: sub-agents start none of their own. More: teams go that many levels deep.")
+        self._depth_row.set_texts(_("Team depth"), deep)
         self._risk_heading.setText(_("RISK BY TOOL"))
         self._risk_hint.setText(_("Your choice replaces the risk a tool gives itself."))
         self.risks.retranslate()
