@@ -11,7 +11,7 @@ from app.domain.events import LimitKind
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What counts against a run's caps, sub-agents included but for ``iterations``; ``seconds`` is working time, not waiting for someone."""
+    """What counts against a run's caps, sub-agents included but for ``iterations``; ``seconds`` is working time, not waiting."""
 
     iterations: int
     tool_calls: int

@@ -133,7 +133,9 @@ class GeneralPage(SettingsPage):
         self._theme_row.set_texts(_("Theme"))
         self._scale_row.set_texts(_("Size of text"))
         self.scale.setAccessibleName(_("Size of text"))
-        self._notifications_row.set_texts(_("Notifications"), _("Call me when an agent needs me, or a conversation I am not looking at has finished."))
+        self._notifications_row.set_texts(
+            _("Notifications"), _("Call me when an agent needs me, or a conversation I am not looking at has finished.")
+        )
         self._running_row.set_texts(_("Workflows at work at once"), _("Others wait their turn."))
         slow = _("Off is faster and survives a killed program, but not a power cut. Takes effect at the next start.")
         self._fsync_row.set_texts(_("Wait for the disk at each step"), slow)
