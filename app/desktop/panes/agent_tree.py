@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
@@ -84,8 +84,13 @@ class AgentTree(QTreeWidget):
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(members)))
         self._measure()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange:
+            self._refresh_soon()
+
     def _refresh_soon(self) -> None:
-        """After another theme or font scale, once the labels have taken their new fonts."""
+        """After another language, theme or font scale, once the labels have taken their new fonts."""
         QTimer.singleShot(0, self, self.refresh)
 
     def _show(self, member: Member) -> None:
