@@ -26,7 +26,7 @@ NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
 
 class StepBar(Translated, QFrame):
-    """``step-bar`` with ``step-next`` and ``step-run-on``. Shown while a run of the workflow in view waits for a step.
+    """``step-bar`` with ``step-next`` and ``step-run-on``. Shown while a run of the workflow in view waits for a step, or is paused.
 
     Signals:
         waiting_changed: whether anything waits.
@@ -41,6 +41,8 @@ class StepBar(Translated, QFrame):
         mark(self, "card-sunken")
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
+        self.paused: WaitingStep | None = None
+        """The root run, when a person paused it and nothing waits for a step."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -78,6 +80,7 @@ class StepBar(Translated, QFrame):
     def set_workflow(self, workflow_id: str) -> None:
         """Watch this workflow; empty watches none."""
         self.workflow_id = workflow_id
+        self.paused = None
         self._show(())
         if workflow_id:
             self.look()
@@ -88,11 +91,14 @@ class StepBar(Translated, QFrame):
             self.bridge.start(self._ask(self.workflow_id))
 
     async def _ask(self, workflow_id: str) -> None:
-        from app.engine.services.stepping import waiting_steps
+        from app.engine.services.stepping import paused_by_hand, waiting_steps
 
         found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
+        paused = None if found else await self.bridge.call(lambda a: paused_by_hand(a, workflow_id))
         if workflow_id == self.workflow_id:
             self._busy = False
+            # One that was paused to be stepped is held in a moment.
+            self.paused = paused if paused is not None and paused.run_id != self._caught else None
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
             for step in free:
@@ -111,7 +117,8 @@ class StepBar(Translated, QFrame):
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
         before = bool(self.waiting)
         self.waiting = waiting
-        self.setVisible(bool(waiting))
+        self.setVisible(bool(waiting) or self.paused is not None)
+        self.next.setVisible(bool(waiting))
         self._say()
         if bool(waiting) != before:
             self.waiting_changed.emit(bool(waiting))
@@ -122,12 +129,15 @@ class StepBar(Translated, QFrame):
         self._each(_step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
 
     def run_on(self) -> None:
-        """No more stepping: the run in view goes on by itself, with everything below it."""
+        """No more stepping, or no more pause: the run in view goes on by itself, with everything below it."""
+        if self.paused is not None and not self.waiting:
+            self._each(_go_on, [self.paused.run_id])
+            return
         self._freed |= {step.root_run_id for step in self.waiting}
         self._each(_let_go, [step.run_id for step in self.waiting])
 
     def _each(self, function: Any, run_ids: list[str]) -> None:
-        if not self.waiting or self._busy:
+        if not (self.waiting or self.paused) or self._busy:
             return
         self._busy = True
         self._say()
@@ -168,9 +178,11 @@ class StepBar(Translated, QFrame):
     def _say(self) -> None:
         self.next.setEnabled(not self._busy)
         self.on.setEnabled(not self._busy)
-        if not self.waiting:
+        if not self.waiting and self.paused is None:
             return
-        if len(self.waiting) == 1:
+        if not self.waiting and self.paused is not None:
+            text = _("{agent} is paused.", agent=self.paused.agent_name)
+        elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:
             named = [f"{step.agent_name} → {short_next(step)}" for step in self.waiting]
@@ -196,6 +208,10 @@ class StepBar(Translated, QFrame):
 
 def _step(atelier: Any, run_id: str) -> Any:
     return atelier.runs.step(run_id)
+
+
+def _go_on(atelier: Any, run_id: str) -> Any:
+    return atelier.runs.resume(run_id)
 
 
 def _let_go(atelier: Any, run_id: str) -> Any:

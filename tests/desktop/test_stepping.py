@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.desktop.stepping import StepBar
 from app.domain.chat import ToolCall
+from app.domain.events import PauseReason, RunPaused, RunResumed
 from app.domain.workflow import RunMode, RunStatus
 from app.engine.atelier import Atelier
 from app.llm.scripted import ScriptedModel
@@ -102,6 +103,19 @@ async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) 
     desk.bar.set_stepping(False)
     await desk.until(lambda: desk.bar.isHidden())
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
+    run_id = await desk.send()
+    await desk.until(lambda: bool(desk.bar.waiting))
+    handle = desk.engine.runs.state_of(run_id)
+    assert handle is not None
+    await desk.engine.journal.append(handle, RunResumed(mode=RunMode.STEPPING, steps=0), RunPaused(reason=PauseReason.USER))
+    await desk.until(lambda: "paused" in desk.says)
+    assert desk.bar.next.isHidden()
+    desk.press("step-run-on")
+    await desk.until(lambda: handle.current.status.final)
+    await desk.until(lambda: not desk.says)
 
 
 async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:

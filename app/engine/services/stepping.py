@@ -50,6 +50,21 @@ async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep
     return tuple(sorted(found, key=lambda step: step.depth))
 
 
+async def paused_by_hand(atelier: Atelier, workflow_id: str) -> WaitingStep | None:
+    """The workflow's root run when a person paused it; None when it works, waits for something else or is over."""
+    run_id = atelier.runs.active(workflow_id)
+    if run_id is None:
+        return None
+    row = await atelier.repos.runs.get(run_id)
+    if row.status is not RunStatus.PAUSED:
+        return None
+    handle = atelier.runs.state_of(run_id)
+    state = handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))
+    if state is None or state.pause is not PauseReason.USER:
+        return None
+    return WaitingStep(run_id, run_id, row.agent_name, 0)
+
+
 async def step_from_pause(atelier: Atelier, run_id: str) -> bool:
     """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
     handle = atelier.runs.state_of(run_id)
