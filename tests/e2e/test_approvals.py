@@ -127,7 +127,7 @@ def test_a_sub_agents_approval_says_who_stands_above_it(open_desk: OpenDesk, ser
     card, asking = in_chat(desk), desk.workflow_id
     assert "Ada → Bea" in rendered(card)
     assert "Bea wants to start the agent Eve" in rendered(card)
-    assert "waits for you" in rendered(desk.find("team-card"))
+    desk.until_shown("team-card", "waits for you")
     desk.click("new-workflow")
     desk.send("Something else")
     desk.last_reply("A quick answer.")

@@ -71,18 +71,18 @@ def test_a_team_is_seen_at_work(open_desk: OpenDesk, server: ModelServer) -> Non
     card = desk.find("team-card")
     assert "3 sub-agents" in rendered(card)
     desk.until(lambda: "1 of 3 done" in rendered(card), "the batch tells how far it is")
-    assert "Measure the wall" in rendered(lane(desk, "Bea"))
-    assert "working" in rendered(lane(desk, "Bea"))
-    assert "0 of 1 sub-agent done" in rendered(lane(desk, "Cid"))
-    assert row(desk, "Ada").accessibleName().startswith("Ada, waits for its agents")
-    assert row(desk, "Cid").accessibleName().startswith("Cid, waits for its agents")
-    assert row(desk, "Eve").accessibleName().startswith("Eve, working")
+    desk.until(lambda: "Measure the wall" in rendered(lane(desk, "Bea")), "Measure the wall")
+    desk.until(lambda: "working" in rendered(lane(desk, "Bea")), "working")
+    desk.until(lambda: "0 of 1 sub-agent done" in rendered(lane(desk, "Cid")), "0 of 1 sub-agent done")
+    desk.until(lambda: row(desk, "Ada").accessibleName().startswith("Ada, waits for its agents"), "the tree follows")
+    desk.until(lambda: row(desk, "Cid").accessibleName().startswith("Cid, waits for its agents"), "the tree follows")
+    desk.until(lambda: row(desk, "Eve").accessibleName().startswith("Eve, working"), "the tree follows")
     desk.until(lambda: rendered(desk.find("status-usage")).startswith("72"), "the meter counts the whole team")
     server.free(bea)
     server.free(eve)
     desk.last_reply("The shelf stands.")
     desk.wait_done()
-    assert "✓" in rendered(card)
+    desk.until(lambda: "✓" in rendered(card), "✓")
     assert rendered(desk.find("status-usage")).startswith("144")
     assert set(runs(desk).values()) == {RunStatus.COMPLETED}
     results = told(server.requests(GOAL)[1])
@@ -120,13 +120,13 @@ def test_one_sub_agent_is_stopped_from_the_tree(open_desk: OpenDesk, server: Mod
     desk.send(GOAL)
     press(desk, row(desk, "Bea"), "agent-stop")
     desk.until(lambda: "stopped" in row(desk, "Bea").accessibleName(), "Bea is stopped")
-    assert "working" in row(desk, "Cid").accessibleName()
+    desk.until(lambda: "working" in row(desk, "Cid").accessibleName(), "working")
     server.free(cid)
     desk.last_reply("The shelf stands.")
     desk.wait_done()
     assert runs(desk) == {"Ada": RunStatus.COMPLETED, "Bea": RunStatus.CANCELLED, "Cid": RunStatus.COMPLETED}
     assert '"completed": 1' in told(server.requests(GOAL)[1])
-    assert "1 of 2 done" in rendered(desk.find("team-card"))
+    desk.until(lambda: "1 of 2 done" in rendered(desk.find("team-card")), "1 of 2 done")
 
 
 def test_the_whole_team_is_stopped(open_desk: OpenDesk, server: ModelServer) -> None:
@@ -138,7 +138,7 @@ def test_the_whole_team_is_stopped(open_desk: OpenDesk, server: ModelServer) -> 
     desk.wait_done()
     assert set(runs(desk).values()) == {RunStatus.CANCELLED}
     for name in ("Bea", "Cid"):
-        assert "stopped" in rendered(lane(desk, name))
+        desk.until(lambda name=name: "stopped" in rendered(lane(desk, name)), "it is shown as stopped")
     assert len(server.requests(GOAL)) == 1
 
 
@@ -169,7 +169,7 @@ def test_one_sub_agent_is_paused_alone(open_desk: OpenDesk, server: ModelServer)
     press(desk, row(desk, "Bea"), "agent-pause")
     server.free(bea)
     desk.until(lambda: "paused" in row(desk, "Bea").accessibleName(), "Bea is paused")
-    assert "working" in row(desk, "Cid").accessibleName()
+    desk.until(lambda: "working" in row(desk, "Cid").accessibleName(), "working")
     server.free(cid)
     desk.until(lambda: "done" in row(desk, "Cid").accessibleName(), "Cid is done")
     press(desk, row(desk, "Bea"), "agent-pause")
