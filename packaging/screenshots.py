@@ -225,6 +225,7 @@ class Photographer:
 
 def run(language: str, part: str, folder: Path) -> None:
     """Open the program once and take the pictures of one part in a language."""
+    folder.mkdir(parents=True, exist_ok=True)
     shots = tuple(shot for shot in SHOTS if shot[1] == language)
     team = Team(language)
 
