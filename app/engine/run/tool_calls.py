@@ -94,7 +94,8 @@ class ToolCalls:
         prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
         requests = [self._request(state, one) for one in prepared if one.asks]
         if requests:
-            await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in requests))
+            named = [await self._named(request) for request in requests]
+            await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
             return
         batch = self._batch(prepared)
         await self._env.journal.append(self._handle, *(one.intent for one in batch))
@@ -168,6 +169,20 @@ class ToolCalls:
             repaired=call.repaired,
         )
         return approvals.reason(state.approvals, facts, state.allowed)
+
+    async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
+        """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person."""
+        details = request.details
+        if "target_agent_id" not in details and "tasks" not in details:
+            return request
+        names = {agent.id: agent.name for agent in await self._env.repos.agents.list()}
+        if "target_agent_id" in details:
+            target = details["target_agent_id"]
+            details = {**details, "target_agent_name": names.get(target, details.get("target_agent_name", target))}
+        if isinstance(details.get("tasks"), list):
+            tasks = [{**task, "agent_name": names.get(task.get("agent_id"), task.get("agent_id"))} for task in details["tasks"]]
+            details = {**details, "tasks": tasks}
+        return request.model_copy(update={"details": details})
 
     def _request(self, state: RunState, prepared: Prepared) -> ApprovalRequest:
         tool, intent = prepared.tool, prepared.intent

@@ -16,7 +16,7 @@ from app.domain.workflow import RunStatus, WorkflowStatus
 from app.engine import Atelier
 from app.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import Cast, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
+from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
 
 ALL = ApprovalSettings(auto_approve_low=False, flags=ApprovalFlags(tools=True))
 """Everything is asked about."""
@@ -58,6 +58,22 @@ async def test_the_request_says_what_by_whom_and_why(open_atelier: Opener) -> No
         with pytest.raises(ConflictError):
             await atelier.approvals.approve(event.data["validation_id"])
     assert cast.result()["report"] == "Tea."
+
+
+async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_atelier: Opener) -> None:
+    script: list[Step] = []
+    async with open_atelier(model_factory=Cast(Lead=script)) as atelier:
+        stored = await atelier.agents.save(worker("Archivist"))
+    cast = Cast(Lead=[[delegate("d", stored.id), batch("b", (stored.id, "Dust the shelves."), ("Nobody", "Sleep."))]])
+    async with open_atelier(model_factory=cast) as atelier:
+        _workflow, run_id = await begin(atelier, approval="selective")
+        await atelier.runs.wait(run_id)
+        one, many = await atelier.approvals.pending()
+        assert (one.details["target_agent_id"], one.details["target_agent_name"]) == (stored.id, "Archivist")
+        assert [(task["agent_id"], task["agent_name"]) for task in many.details["tasks"]] == [
+            (stored.id, "Archivist"),
+            ("Nobody", "Nobody"),
+        ]
 
 
 @pytest.mark.parametrize("mode", ApprovalMode)
