@@ -92,7 +92,7 @@ class Answering(Control):
                 seen_ms=request.seen_ms,
             )
             if status is ApprovalStatus.APPROVED:
-                return [decided]
+                return [decided, *_covered(now, asked, decided)]
             return [decided, *closed(call, CallStatus.ERROR, rejection(asked, note, decided_by), code="rejected")]
 
         try:
@@ -127,6 +127,23 @@ class Answering(Control):
         if not await self._env.teams.answer(above.handle, child_run_id, mended(text), by="user"):
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         self._runs.drive(above)
+
+
+def _covered(now: RunState, asked: ApprovalRequest, decided: ApprovalDecided) -> list[EventBody]:
+    """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too."""
+    if decided.scope is ApprovalScope.ONCE:
+        return []
+    return [
+        ApprovalDecided(
+            approval_id=other.id,
+            call_id=other.call_id,
+            status=ApprovalStatus.APPROVED,
+            scope=decided.scope,
+            decided_by=decided.decided_by,
+        )
+        for other in now.requests
+        if other.tool == asked.tool and other.id != asked.id
+    ]
 
 
 def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:

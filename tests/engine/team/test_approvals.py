@@ -201,6 +201,18 @@ async def test_a_yes_for_the_run_reaches_later_calls_and_later_sub_agents_and_no
         await atelier.runs.cancel(second)
 
 
+async def test_a_yes_for_the_run_holds_for_the_calls_that_wait_beside_it(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn("s1", "One"), spawn("s2", "Two")], "done"], One=["1"], Two=["2"])
+    async with open_atelier(model_factory=cast) as atelier:
+        _workflow, run_id = await begin(atelier, approval="selective")
+        await atelier.runs.wait(run_id)
+        first, second = await atelier.approvals.pending()
+        await atelier.approvals.approve(first.id, scope=ApprovalScope.RUN)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert (await atelier.approvals.get(second.id)).status is ApprovalStatus.APPROVED
+    assert [result["report"] for result in cast.results()] == ["1", "2"]
+
+
 async def test_a_sub_agents_yes_does_not_reach_its_parent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], [calculate("mine")], "done"], Helper=[[calculate()], "r"])
     async with open_atelier(model_factory=cast) as atelier:
