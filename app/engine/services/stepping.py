@@ -53,7 +53,7 @@ async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep
 async def paused_by_hand(atelier: Atelier, workflow_id: str) -> WaitingStep | None:
     """The workflow's root run when a person paused it; None when it works, waits for something else or is over."""
     run_id = atelier.runs.active(workflow_id)
-    if run_id is None:
+    if run_id is None or (await atelier.workflows.get(workflow_id)).status in _AT_REST:
         return None
     row = await atelier.repos.runs.get(run_id)
     if row.status is not RunStatus.PAUSED:
