@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -36,6 +37,8 @@ WORDS = TEXT.split()
 RATE = 1000
 """Tokens a second."""
 MESSAGES = 5000
+OPENING = 60
+"""Seconds after which a conversation that shows nothing ends the measurement."""
 
 
 def sentence(source: random.Random) -> str:
@@ -140,22 +143,25 @@ class PacedModel:
 
 async def fill(atelier: Any, count: int) -> str:
     """A workflow with ``count`` messages, in turns of a question and an answer."""
-    from app.domain.base import new_id
-    from app.domain.workflow import Message, MessageRole
+    from app.domain.workflow import Message, MessageRole, Run, RunStatus
     from app.storage.commit import Commit
 
     source = random.Random(3)
     workflow = await atelier.workflows.create("Long conversation")
-    run_id = new_id()
+    previous: Run | None = None
     for start in range(0, count, 500):
-        messages = []
-        for seq in range(start + 1, start + 501):
-            own = seq % 2 == 1
-            content = sentence(source) if own else reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
-            role = MessageRole.USER if own else MessageRole.ASSISTANT
-            messages.append(Message(workflow_id=workflow.id, run_id=run_id, seq=seq, role=role, content=content))
-        await atelier.repos.journal.commit(Commit(messages=tuple(messages)))
-    await atelier.repos.workflows.update(workflow.id, stream_seq=count)
+        runs, messages = [], []
+        for seq in range(start + 1, start + 501, 2):
+            before = previous.id if previous is not None else None
+            previous = Run(workflow_id=workflow.id, previous_run_id=before, status=RunStatus.COMPLETED)
+            previous = previous.model_copy(update={"correlation_id": previous.id})
+            runs.append(previous)
+            said = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
+            for at, role, content in ((seq, MessageRole.USER, sentence(source)), (seq + 1, MessageRole.ASSISTANT, said)):
+                messages.append(Message(workflow_id=workflow.id, run_id=previous.id, seq=at, role=role, content=content))
+        await atelier.repos.journal.commit(Commit(runs=tuple(runs), messages=tuple(messages)))
+    assert previous is not None
+    await atelier.repos.workflows.update(workflow.id, stream_seq=count, head_run_id=previous.id)
     return str(workflow.id)
 
 
@@ -230,7 +236,7 @@ class Probe:
         began = time.perf_counter()
         panel.open_workflow(workflow_id)
         panel.view.viewport().installEventFilter(watcher)
-        return await painted - began
+        return await asyncio.wait_for(painted, OPENING) - began
 
 
 def child_stream(folder: Path, seconds: float) -> None:
@@ -252,9 +258,13 @@ def child_stream(folder: Path, seconds: float) -> None:
     original = desktop.Program._on_opened
 
     async def then_measure(program: desktop.Program) -> None:
-        await original(program)
-        await asyncio.sleep(1)
-        await Probe(program, shared, seconds).run()
+        try:
+            await original(program)
+            await asyncio.sleep(1)
+            await Probe(program, shared, seconds).run()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
 
     desktop.Program._on_opened = then_measure  # type: ignore[method-assign]
     desktop.main(folder, [], opener=opener)
