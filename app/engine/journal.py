@@ -41,12 +41,21 @@ from app.storage.repositories import Repositories
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
 """What to append, judged from the run's state at the moment of writing; None or nothing: leave it."""
+Follow = Callable[[RunState], Sequence[EventBody]]
+"""What follows from a run's state with nothing to be done for it first: it is committed together with what led to the state."""
+MOST_FOLLOWING = 8
+"""How often a commit asks what follows from it."""
 PAGE = 1000
 """Events read at once."""
 
 
 def no_fault(point: str) -> None:
     """Nothing happens at a fault point outside the chaos tests."""
+
+
+def nothing_follows(state: RunState) -> Sequence[EventBody]:
+    """Whoever drives no run leaves it to its driver to say what follows."""
+    return ()
 
 
 @dataclass
@@ -100,12 +109,13 @@ class _Batch:
     """A commit in the making: the states and the sums after each event, and all rows.
 
     Attributes:
+        unit: names the events that belong together: a copy of the workflow has all of them or none.
         states: by run, what it is after the events so far; None before its first.
     """
 
     stream_seq: int
     totals: Totals
-    id: str = field(default_factory=new_id)
+    unit: str = field(default_factory=new_id)
     states: dict[str, RunState | None] = field(default_factory=dict)
     events: list[RunEvent] = field(default_factory=list)
     streams: list[StreamEvent] = field(default_factory=list)
@@ -186,11 +196,13 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
 
 @dataclass(frozen=True)
 class Part:
-    """What one run is to get in a commit of several: its events, and whether its partial reply is no longer needed."""
+    """What one run is to get in a commit of several: its events and what follows from them, and whether its partial reply is no longer
+    needed."""
 
     handle: RunHandle
     bodies: Sequence[EventBody]
     clear_partial: bool = False
+    follow: Follow = nothing_follows
 
 
 def _state(batch: _Batch, run_id: str) -> RunState:
@@ -210,7 +222,7 @@ class Journal:
     """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes.
 
     A cancelled append has either not begun or is finished: the state in memory is always the state on the disk. ``fault`` is called with
-    ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write; the chaos tests kill the process in it.
+    ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write, for each type in it; the chaos tests kill the process in it.
     """
 
     def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
@@ -221,24 +233,33 @@ class Journal:
         self._heads: dict[str, _Head] = {}
 
     async def append(
-        self, handle: RunHandle, *bodies: EventBody, clear_partial: bool = False, frames: Sequence[PromptFrame] = ()
+        self,
+        handle: RunHandle,
+        *bodies: EventBody,
+        clear_partial: bool = False,
+        frames: Sequence[PromptFrame] = (),
+        follow: Follow = nothing_follows,
     ) -> RunState:
         """Commit events of a run and publish what they mean; returns the state after them. ``frames`` are kept in the same transaction.
+
+        So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
+        nothing else can come between. A copy of the workflow can still be cut before what follows.
 
         Raises:
             StorageError: nothing was committed and the state is as before.
             ConflictError: the run is over.
+            Exception: whatever ``follow`` raises; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial)], frames)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames)
         return handle.current
 
-    async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
+    async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
         """Commit what ``decide`` says of the state as it is when nothing else can come between; returns whether it said anything.
 
         Raises:
             StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
         """
-        return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial)])
+        return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)])
 
     async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]]) -> bool:
         """Commit events of several runs of one workflow in one transaction, in the order ``decide`` gives them.
@@ -272,11 +293,12 @@ class Journal:
             for part in parts:
                 for body in part.bodies:
                     self._add(batch, part.handle, body)
+            for part in parts:
+                self._go_on(batch, part)
             rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
             commit = _commit(batch, list(rows.values()), partial, frames)
-            point = parts[-1].bodies[-1].type
-            self._fault(f"before_commit:{point}")
+            self._reach("before_commit", batch)
             try:
                 cancelled = await to_the_end(self._repos.journal.commit(commit))
             except BaseException:
@@ -284,7 +306,7 @@ class Journal:
                     handle.stale = handle.state is not None
                 head.known = False
                 raise
-            self._fault(f"after_commit:{point}")
+            self._reach("after_commit", batch)
             for run_id, handle in touched.items():
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
             head.stream_seq, head.totals = batch.stream_seq, batch.totals
@@ -349,13 +371,27 @@ class Journal:
             if not head.lock.locked():
                 del self._heads[workflow_id]
 
+    def _reach(self, point: str, batch: _Batch) -> None:
+        for kind in dict.fromkeys(event.body.type for event in batch.events):
+            self._fault(f"{point}:{kind}")
+
+    def _go_on(self, batch: _Batch, part: Part) -> None:
+        """Add what follows from a part, each time as a unit of its own."""
+        for _time in range(MOST_FOLLOWING):
+            bodies = part.follow(_state(batch, part.handle.run_id))
+            if not bodies:
+                return
+            batch.unit = new_id()
+            for body in bodies:
+                self._add(batch, part.handle, body)
+
     def _add(self, batch: _Batch, handle: RunHandle, body: EventBody) -> None:
         before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
             raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
         event = RunEvent(
-            id=event_id(batch.id, len(batch.events)),
+            id=event_id(batch.unit, len(batch.events)),
             workflow_id=handle.workflow_id,
             run_id=handle.run_id,
             seq=(before.last_seq if before else 0) + 1,

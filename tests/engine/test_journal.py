@@ -53,10 +53,13 @@ from app.domain.question import QuestionOption, QuestionSpec, QuestionStatus, Qu
 from app.domain.task import Task
 from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from app.domain.workflow import RunMode, RunStatus
-from app.engine.journal import RunHandle, run_events
+from app.engine import Atelier
+from app.engine.journal import MOST_FOLLOWING, RunHandle, run_events
+from app.engine.run.state import RunState
 from app.llm.secrets import remember
+from app.storage.commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.test_runs import agent
+from tests.engine.test_runs import agent, calculate
 
 KEY = "sk-very-secret-key-0123456789"
 
@@ -195,6 +198,75 @@ async def test_nothing_is_appended_to_a_run_that_is_over(open_atelier: Opener) -
         with pytest.raises(ConflictError):
             await atelier.journal.append(handle, UserMessage(content="late"))
         assert len(await run_events(atelier.repos, "r")) == 2
+
+
+def commits_of(atelier: Atelier) -> list[list[str]]:
+    """The types of the events of each commit from now on."""
+    commit, seen = atelier.repos.journal.commit, []
+
+    async def counted(what: Commit) -> None:
+        seen.append([event.body.type for event in what.events])
+        await commit(what)
+
+    atelier.repos.journal.commit = counted  # type: ignore[method-assign]
+    return seen
+
+
+async def test_what_follows_is_committed_with_what_led_to_it(open_atelier: Opener) -> None:
+    calls = [[calculate("c1", "1+1"), calculate("c2", "2+2")], [calculate("c3", "3+3")], "done"]
+    async with open_atelier(calls) as atelier:
+        seen = commits_of(atelier)
+        events = [event async for event in atelier.run("count", agent=agent())]
+        assert [types for types in seen if types] == [
+            ["run_started", "user_message"],
+            ["model_replied", "tool_call_started", "tool_call_started"],
+            ["tool_call_finished"],
+            ["tool_call_finished"],
+            ["model_replied", "tool_call_started"],
+            ["tool_call_finished"],
+            ["model_replied", "run_finished"],
+        ]
+        stored = await run_events(atelier.repos, events[0].run_id)
+        # A copy of the workflow can still be cut between a reply and what follows from it.
+        replied, finished = stored[-2:]
+        assert replied.commit != finished.commit
+        assert stored[0].commit == stored[1].commit
+        durable = [event.wire() for event in events if event.durable]
+        assert durable == [event.wire() async for event in atelier.runs.replay(events[0].workflow_id)]
+
+
+async def test_what_follows_is_asked_for_again_but_not_for_ever(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        seen = commits_of(atelier)
+        workflow = await atelier.workflows.create()
+        handle = RunHandle(run_id="r", workflow_id=workflow.id)
+        state = await atelier.journal.append(
+            handle, RunStarted(agent=agent()), follow=lambda now: [Injected(reason="test", content=str(now.last_seq))]
+        )
+        assert [types for types in seen if types] == [["run_started", *["injected"] * MOST_FOLLOWING]]
+        assert [entry.text for entry in state.entries] == [str(seq) for seq in range(1, MOST_FOLLOWING + 1)]
+
+
+async def test_nothing_is_kept_when_what_follows_cannot_be_told(open_atelier: Opener) -> None:
+    def broken(now: RunState) -> list[EventBody]:
+        raise ValueError("no idea")
+
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create()
+        handle = RunHandle(run_id="r", workflow_id=workflow.id)
+        await atelier.journal.append(handle, RunStarted(agent=agent()))
+        with pytest.raises(ValueError, match="no idea"):
+            await atelier.journal.append(handle, UserMessage(content="hello"), follow=broken)
+        assert handle.current.last_seq == 1
+        assert len(await run_events(atelier.repos, "r")) == 1
+
+
+async def test_a_fault_point_is_reached_for_every_type_of_a_commit(open_atelier: Opener) -> None:
+    points: list[str] = []
+    async with open_atelier(["done"], fault=points.append) as atelier:
+        await atelier.runs.wait(await atelier.runs.send((await atelier.workflows.create()).id, "hello", agent=agent()))
+    types = ("run_started", "user_message"), ("model_replied", "run_finished")
+    assert points == [f"{when}_commit:{type}" for pair in types for when in ("before", "after") for type in pair]
 
 
 async def test_key_in_a_servers_answer_reaches_no_event(open_atelier: Opener) -> None:

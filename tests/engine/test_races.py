@@ -11,7 +11,18 @@ import pytest
 from app.domain.agent import Budget
 from app.domain.chat import ToolCall
 from app.domain.errors import ConflictError, NotFoundError, StorageError
-from app.domain.events import Dispatch, ModelReplied, QuestionAnswered, RunEvent, RunFinished, UserMessage
+from app.domain.events import (
+    CallStatus,
+    Dispatch,
+    ModelReplied,
+    QuestionAnswered,
+    RunEvent,
+    RunFinished,
+    RunPaused,
+    ToolCallFinished,
+    ToolCallStarted,
+    UserMessage,
+)
 from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType
 from app.domain.workflow import Run, RunStatus
@@ -84,12 +95,15 @@ async def test_message_that_arrives_while_the_run_ends_is_answered(open_atelier:
 
 
 async def test_message_that_was_written_before_the_end_keeps_the_run_going(open_atelier: Opener) -> None:
-    model = ScriptedModel(["first", "second"])
+    """The last reply waits for the message that is being written; with it, the run would have ended."""
+    answered = asyncio.Event()
+    model = ScriptedModel(["first", "second"], gate=answered)
     async with open_atelier(model) as atelier:
-        gate = Gate(atelier, holds(ModelReplied))
+        gate = Gate(atelier, lambda event: isinstance(event.body, UserMessage) and event.seq > 2)
         workflow_id, run_id = await start(atelier)
-        await gate.reached.wait()
         sending = asyncio.create_task(atelier.runs.send(workflow_id, "wait", agent=agent()))
+        await gate.reached.wait()
+        answered.set()
         await turns()
         gate.open.set()
         assert await sending == run_id
@@ -287,22 +301,86 @@ async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atel
         assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
 
 
+def seems_to_fail(atelier: Atelier, kind: type) -> None:
+    """The next commit with an event of the kind is kept, and whoever waits for it is told that it was not."""
+    commit = atelier.repos.journal.commit
+
+    async def unsure(what: Commit) -> None:
+        await commit(what)
+        if any(isinstance(event.body, kind) for event in what.events):
+            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+            raise StorageError("The connection is gone.", code="damaged")
+
+    atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
+
+
 async def test_commit_that_was_kept_although_it_seemed_to_fail_is_not_done_again(open_atelier: Opener) -> None:
-    async with open_atelier(["one", "two"]) as atelier:
-        commit = atelier.repos.journal.commit
-
-        async def unsure(what: Commit) -> None:
-            await commit(what)
-            if any(isinstance(event.body, ModelReplied) for event in what.events):
-                atelier.repos.journal.commit = commit  # type: ignore[method-assign]
-                raise StorageError("The connection is gone.", code="damaged")
-
-        atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
+    model = ScriptedModel([[calculate("c", "6*7")], "two"])
+    async with open_atelier(model) as atelier:
+        seems_to_fail(atelier, ModelReplied)
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         await atelier.runs.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
-        assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "one"]
+        model.assert_complete()
+        assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "", "two"]
+
+
+async def test_end_that_was_kept_although_it_seemed_to_fail_stands(open_atelier: Opener) -> None:
+    async with open_atelier(["one", "two"]) as atelier:
+        seems_to_fail(atelier, RunFinished)
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        other = await atelier.runs.send(workflow_id, "next", agent=agent())
+        assert (await ended(atelier, other)).status is RunStatus.COMPLETED
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        contents = [message.content for message in await atelier.repos.messages.page(workflow_id)]
+        assert contents == ["hello", "one", "next", "two"]
+
+
+async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: Opener) -> None:
+    """Their intents are written with the reply: paused before they ran, they would look as if a kill had cut them off."""
+    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    async with open_atelier([[append], "done", "done"]) as atelier:
+        gate = Gate(atelier, holds(ToolCallStarted))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        await atelier.runs.pause(run_id)
+        gate.open.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        (call,) = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert call.status is CallStatus.OK
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        assert [task.name for task in await atelier.tasks.list(workflow_id)] == ["once"]
+
+
+async def test_calls_do_not_begin_with_the_reply_when_a_pause_is_wanted(open_atelier: Opener) -> None:
+    answered = asyncio.Event()
+    async with open_atelier(ScriptedModel([[calculate("c", "6*7")], "done"], gate=answered)) as atelier:
+        _, run_id = await start(atelier)
+        await turns()
+        await atelier.runs.pause(run_id)
+        answered.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        assert [type(body) for body in await bodies(atelier, run_id)][-2:] == [ModelReplied, RunPaused]
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_stop_that_arrives_while_calls_begin_keeps_them_from_running(open_atelier: Opener) -> None:
+    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "never"})
+    async with open_atelier([[append]]) as atelier:
+        gate = Gate(atelier, holds(ToolCallStarted))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        cancelling = asyncio.create_task(atelier.runs.cancel(run_id))
+        await turns()
+        gate.open.set()
+        await cancelling
+        (call,) = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert call.status is CallStatus.CANCELLED
+        assert await atelier.tasks.list(workflow_id) == []
 
 
 async def test_workflow_that_is_purged_under_its_run_ends_it_quietly(open_atelier: Opener) -> None:

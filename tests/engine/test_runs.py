@@ -11,7 +11,7 @@ import pytest
 from app.domain.agent import AgentConfig, Budget, ToolMode
 from app.domain.chat import ChatReply, ToolCall
 from app.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
-from app.domain.events import Dispatch, LimitKind, ModelReplied, RunStarted, WindowLearned
+from app.domain.events import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
 from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType
 from app.domain.workflow import RunMode, RunStatus
@@ -493,6 +493,21 @@ async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> No
         assert (await atelier.repos.runs.get(forked.head_run_id)).status is RunStatus.PAUSED
         await atelier.runs.resume(forked.head_run_id)
         assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+
+
+async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> None:
+    """In the original the call began with the reply; in the copy it is only planned, and nothing of it was cut off."""
+    create = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        replied = next(event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied))
+        forked = await atelier.runs.fork(workflow_id, at=replied.stream_from)
+        assert forked.head_run_id is not None
+        assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [ModelReplied, RunPaused]
+        await atelier.runs.resume(forked.head_run_id)
+        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+        assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
 
 
 async def test_another_answer_is_a_branch_beside_the_old_one(open_atelier: Opener) -> None:

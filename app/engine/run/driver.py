@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,7 +93,7 @@ class Driver:
         self._env = env
         self._handle = handle
         self._slots = slots
-        self._calls = ToolCalls(env, handle)
+        self._calls = ToolCalls(env, handle, self._follow)
         self._model_call: ModelCall | None = None
         self.pause_requested = False
         self.waits_for_slot = False
@@ -151,9 +151,7 @@ class Driver:
             return True
         state = self._handle.current
         step = next_step(state)
-        # A run that waits for its user can be paused too: then the answer alone does not set it going.
-        waits = isinstance(step, Wait) and step.reason in ("user", "approval", "children", "parent")
-        if self.pause_requested and (waits or not isinstance(step, Append | Finish | Wait | Done)):
+        if self.pause_requested and self._can_pause_before(step):
             if await self._if_still(state, RunPaused(reason=PauseReason.USER)):
                 self.pause_requested = False
             return True
@@ -166,23 +164,47 @@ class Driver:
         self._model_call = None
         return True
 
+    def _can_pause_before(self, step: Step) -> bool:
+        if isinstance(step, Wait):
+            # A run that waits for its user can be paused too: then the answer alone does not set it going.
+            return step.reason in ("user", "approval", "children", "parent")
+        # Calls that were begun with the commit before run first: after a pause nobody could tell them from calls a kill cut off.
+        return not isinstance(step, Append | Finish | Done) and not (isinstance(step, RecoverCalls) and self._calls.begun(step.calls))
+
+    def _follow(self, state: RunState) -> Sequence[EventBody]:
+        """What is committed with the events that lead to ``state``, because nothing has to be done for it first: events that follow from
+        the state alone, the end of a run that has no parent to tell, and the intents of the calls that run next."""
+        if self.stop is not None:
+            return ()
+        step = next_step(state)
+        if isinstance(step, Append):
+            return step.bodies
+        if isinstance(step, Finish) and state.parent_run_id is None:
+            return (_end(step),)
+        if isinstance(step, ExecuteCalls) and not self.pause_requested:
+            try:
+                return self._calls.begin(state, step.calls)
+            except Exception as error:
+                # A fault in a tool: the step itself will meet it, and must find committed what led to it.
+                log.debug("calls were not begun: %s", error)
+        return ()
+
     async def _if_still(self, state: RunState, *bodies: EventBody) -> bool:
         """Append what follows from a state, unless something was said meanwhile: then what is to be done is judged anew."""
-        return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None)
+        return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
 
     async def _perform(self, step: Step, state: RunState) -> None:
         if isinstance(step, Append):
             await self._if_still(state, *step.bodies)
         elif isinstance(step, CallModel):
-            self._model_call = ModelCall(self._env, self._handle)
+            self._model_call = ModelCall(self._env, self._handle, self._follow)
             await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
         elif isinstance(step, ExecuteCalls):
             await self._in_time(state, self._calls.execute(step.calls))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
-            ending = step.ending
-            end = RunFinished(status=ending.status, summary=ending.summary, result=ending.result)
+            end = _end(step)
             await self._env.teams.conclude(self._handle, lambda now: [end] if now is state else None)
         elif isinstance(step, StartChildren):
             await self._env.teams.start(self._handle, step.child_ids)
@@ -283,6 +305,10 @@ class Driver:
         """Events that close everything open: the partial reply, calls and questions."""
         events: list[EventBody] = self._model_call.interrupted(reason) if self._model_call else []
         return events + closing_events(now, status, text, only_started=only_started)
+
+
+def _end(step: Finish) -> RunFinished:
+    return RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result)
 
 
 def _held(now: RunState) -> bool:

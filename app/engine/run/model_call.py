@@ -40,7 +40,7 @@ from app.domain.events import (
 from app.domain.stream import ChunkType
 from app.domain.workflow import RunStatus
 from app.engine.gateway import OpenModel
-from app.engine.journal import RunHandle
+from app.engine.journal import Follow, RunHandle
 from app.engine.run import context, prompt
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
@@ -134,16 +134,17 @@ def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
 
 
 class ModelCall:
-    """Performs one ``CallModel`` step.
+    """Performs one ``CallModel`` step; what ``follow`` says is committed with the reply.
 
     Attributes:
         message_id: identifies the reply from its first token on.
         content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
         self._env = env
         self._handle = handle
+        self._follow = follow
         self.message_id = new_id()
         self.content = ""
         self.reasoning = ""
@@ -331,6 +332,7 @@ class ModelCall:
             ),
             clear_partial=True,
             frames=new,
+            follow=self._follow,
         )
         self._env.frames.update(each.id for each in new)
 

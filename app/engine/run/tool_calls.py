@@ -27,7 +27,7 @@ from app.domain.question import UserQuestion
 from app.domain.stream import ChunkType
 from app.domain.task import Task
 from app.domain.team import TeamCall
-from app.engine.journal import RunHandle
+from app.engine.journal import Follow, RunHandle
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.model_call import direct_names, enabled_names
 from app.engine.run.results import call_finished, closed, noting_edits
@@ -79,11 +79,13 @@ def approval_id(state: RunState, call_id: str) -> str:
 
 
 class ToolCalls:
-    """Performs ``ExecuteCalls`` and ``RecoverCalls`` steps of one run."""
+    """Performs ``ExecuteCalls`` and ``RecoverCalls`` steps of one run; what ``follow`` says is committed with each result."""
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
         self._env = env
         self._handle = handle
+        self._follow = follow
+        self._begun: dict[str, Prepared] = {}
 
     async def execute(self, calls: Sequence[CallState]) -> None:
         """Run the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -97,8 +99,27 @@ class ToolCalls:
             named = [await self._named(request) for request in requests]
             await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
             return
-        batch = self._batch(prepared)
+        batch = self._batch(state, prepared)
         await self._env.journal.append(self._handle, *(one.intent for one in batch))
+        await self._run_together(batch)
+
+    def begin(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
+        """The intents of the calls that ``execute`` would run now, for whoever commits them; ``recover`` then runs these calls.
+
+        Empty when a person must allow one of them first.
+        """
+        prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
+        if any(one.asks for one in prepared):
+            return []
+        batch = self._batch(state, prepared)
+        self._begun = {one.call.id: one for one in batch}
+        return [one.intent for one in batch]
+
+    def begun(self, calls: Sequence[CallState]) -> list[Prepared]:
+        """Those of some started calls that were begun here and have not run yet. All others were cut off by a kill."""
+        return [self._begun[call.call.id] for call in calls if call.call.id in self._begun]
+
+    async def _run_together(self, batch: list[Prepared]) -> None:
         if len(batch) == 1:
             await self._run(batch[0])
         else:
@@ -107,7 +128,13 @@ class ToolCalls:
                     group.create_task(self._run(one))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Finish calls a kill left open: idempotent ones run again, the others are closed as interrupted."""
+        """Run calls that were begun and have not run yet. Calls a kill left open are finished: idempotent ones run again, the others are
+        closed as interrupted."""
+        fresh = self.begun(calls)
+        self._begun = {}
+        if fresh:
+            await self._run_together(fresh)
+            return
         for call in calls:
             assert call.intent is not None
             tool = self._env.registry.get_tool(call.intent.tool)
@@ -212,8 +239,8 @@ class ToolCalls:
             created_at=self._env.clock.now(),
         )
 
-    def _batch(self, prepared: list[Prepared]) -> list[Prepared]:
-        state = self._handle.current
+    @staticmethod
+    def _batch(state: RunState, prepared: list[Prepared]) -> list[Prepared]:
         cap = budget.caps(state.agent, state.raised_limits).get(LimitKind.TOOL_CALLS)
         room = len(prepared) if cap is None else max(1, int(cap - state.spent.tool_calls))
         if state.steps is not None:
@@ -228,7 +255,8 @@ class ToolCalls:
     async def _run(self, prepared: Prepared) -> None:
         if prepared.failure is not None or prepared.tool is None:
             failure = prepared.failure or self._env.registry.unknown(prepared.intent.tool)
-            await self._env.journal.append(self._handle, call_finished(prepared.call.id, prepared.intent.tool, failure))
+            done = call_finished(prepared.call.id, prepared.intent.tool, failure)
+            await self._env.journal.append(self._handle, done, follow=self._follow)
             return
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
@@ -242,7 +270,7 @@ class ToolCalls:
         else:
             outcome = self._noting_edits(prepared, outcome)
             done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
-            await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done)
+            await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done, follow=self._follow)
             if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
                 self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
 
