@@ -236,11 +236,11 @@ class LiveRuns:
                 self._broke(live, error)
             else:
                 self.settled(live)
-                # Something may be said between the driver's last look and its end.
-                asyncio.get_running_loop().call_soon(self._again, live)
+                asyncio.get_running_loop().call_soon(self._again, live, live.handle.state)
 
-    def _again(self, live: LiveRun) -> None:
-        if self._runs.get(live.handle.run_id) is live:
+    def _again(self, live: LiveRun, settled: RunState | None) -> None:
+        """Something may be said between the driver's last look and its end."""
+        if self._runs.get(live.handle.run_id) is live and live.handle.state is not settled:
             self.drive(live)
 
     def _over(self, run_id: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.domain.events import ContextCompacted, Retention, RunEvent
+from app.engine.run.evolve import evolve
 from app.engine.run.state import Entry, EntryKind, RunState, renumbered
 
 CUT_TO = 400
@@ -44,7 +45,7 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
         replaced=gone,
         order=tuple(entry.origin for entry in state.conversation),
     )
-    return replace(
+    return evolve(
         state,
         history=(summary, *(entry for entry in state.history if entry.seq not in dropped)),
         entries=tuple(entry for entry in state.entries if entry.seq not in dropped),
@@ -74,7 +75,7 @@ def undone(state: RunState, origin: str) -> RunState:
     everything = [*sorted(older, key=lambda entry: place[entry.origin]), *(entry for entry in rest if entry.origin not in place)]
     new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
     before = [entry for entry in everything if entry not in new]
-    return replace(state, history=renumbered(before), entries=tuple(new))
+    return evolve(state, history=renumbered(before), entries=tuple(new))
 
 
 def _made_by(entry: Entry, origin: str) -> bool:
@@ -86,4 +87,4 @@ def _whole(entry: Entry) -> Entry:
 
 
 def _mapped(state: RunState, change: Callable[[Entry], Entry]) -> RunState:
-    return replace(state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries))
+    return evolve(state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from app.domain.events import EventBody, RunEvent
+from app.engine.run.evolve import evolve
 from app.engine.run.state import CallState, RunState
 
 B = TypeVar("B", bound=EventBody)
@@ -26,7 +26,7 @@ def origin_of(event: RunEvent) -> str:
 
 
 def with_call(state: RunState, changed: CallState) -> RunState:
-    return replace(state, calls=tuple(changed if call.call.id == changed.call.id else call for call in state.calls))
+    return evolve(state, calls=tuple(changed if call.call.id == changed.call.id else call for call in state.calls))
 
 
 def runnable_calls(state: RunState) -> tuple[CallState, ...]:

@@ -37,6 +37,7 @@ from app.domain.events import (
 )
 from app.domain.workflow import RunStatus
 from app.engine.run import reduce_team, team  # noqa: F401 - reduce_team registers its part
+from app.engine.run.evolve import evolve
 from app.engine.run.handlers import handlers, on, origin_of, runnable_calls, with_call
 from app.engine.run.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
 from app.policy import loop_guard
@@ -71,7 +72,7 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not isinstance(body, RunResumed):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
-    state = replace(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
+    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
 
@@ -81,7 +82,7 @@ def _with_status(state: RunState) -> RunState:
     if state.status.final or state.failed:
         return state
     status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
-    return state if status is state.status else replace(state, status=status)
+    return state if status is state.status else evolve(state, status=status)
 
 
 def _open_status(state: RunState) -> RunStatus:
@@ -129,11 +130,11 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
 def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunState:
     busy = state.needs_model or bool(state.open_calls)
     if body.strategy is Dispatch.SILENT:
-        return _flush_silent(replace(state, silent=(*state.silent, body)), event.seq)
+        return _flush_silent(evolve(state, silent=(*state.silent, body)), event.seq)
     if busy and body.strategy is Dispatch.QUEUE:
-        return replace(state, queued=(*state.queued, body))
+        return evolve(state, queued=(*state.queued, body))
     # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
-    return replace(
+    return evolve(
         state,
         entries=(*state.entries, user_entry(event.seq, body, origin_of(event))),
         needs_model=True,
@@ -147,7 +148,7 @@ def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
     added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
-    return replace(state, entries=state.entries + added, silent=())
+    return evolve(state, entries=state.entries + added, silent=())
 
 
 @on(ModelReplied)
@@ -162,7 +163,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         origin=origin_of(event),
     )
     steps = None if state.steps is None else max(0, state.steps - 1)
-    state = replace(
+    state = evolve(
         state,
         entries=(*state.entries, entry),
         calls=tuple(CallState(call=call) for call in reply.tool_calls),
@@ -187,7 +188,7 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     if not state.queued:
         return state
     first, *rest = state.queued
-    return replace(
+    return evolve(
         state,
         entries=(*state.entries, user_entry(seq, first, f"{state.run_id}:{seq}#0")),
         queued=tuple(rest),
@@ -205,7 +206,7 @@ def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent)
 
 @on(ModelRetried)
 def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
-    return replace(state, retries=state.retries + 1) if body.again else state
+    return evolve(state, retries=state.retries + 1) if body.again else state
 
 
 @on(ToolCallStarted)
@@ -215,7 +216,7 @@ def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> Ru
         return state
     started = replace(call, status="started", intent=body, started_at=event.time)
     steps = None if state.steps is None else max(0, state.steps - 1)
-    return with_call(replace(state, tool_calls=state.tool_calls + 1, steps=steps), started)
+    return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps), started)
 
 
 @on(ToolCallFinished)
@@ -235,19 +236,19 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     )
     state = team.handed_over(team.told(state, call), body)
     if call.waits_for == "parent":
-        state = replace(state, asked_parent="")
+        state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)
-    state = replace(state, requests=requests) if len(requests) != len(state.requests) else state
-    state = with_call(replace(state, entries=(*state.entries, entry)), replace(call, status="done"))
+    state = evolve(state, requests=requests) if len(requests) != len(state.requests) else state
+    state = with_call(evolve(state, entries=(*state.entries, entry)), replace(call, status="done"))
     if body.status in (CallStatus.OK, CallStatus.ERROR):
         digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
-        state = replace(state, recent=loop_guard.remember(state.recent, digest))
+        state = evolve(state, recent=loop_guard.remember(state.recent, digest))
     if body.end is not None:
         status = RunStatus.COMPLETED if body.end == "completed" else RunStatus.ABANDONED
         result = body.result.get("result") if isinstance(body.result, dict) else None
-        state = replace(state, ending=Ending(status=status, summary=body.end_summary, result=str(result or "")))
+        state = evolve(state, ending=Ending(status=status, summary=body.end_summary, result=str(result or "")))
     if not state.open_calls:
-        state = _flush_silent(replace(state, needs_model=state.ending is None), event.seq)
+        state = _flush_silent(evolve(state, needs_model=state.ending is None), event.seq)
         if state.ending is not None:
             # The agent is done, but with what it was told before: who wrote meanwhile is answered first.
             state = _take_queued(state, event.seq)
@@ -265,12 +266,12 @@ def _task_changed(state: RunState, body: TaskChanged, event: RunEvent) -> RunSta
     own = body.task.run_id == state.run_id
     if own and body.action != "delete":
         marks.append(TaskMark(id=body.task.id, name=body.task.name, status=body.task.status))
-    return replace(state, tasks=tuple(marks))
+    return evolve(state, tasks=tuple(marks))
 
 
 @on(QuestionAsked)
 def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> RunState:
-    state = replace(state, questions=(*state.questions, body.question))
+    state = evolve(state, questions=(*state.questions, body.question))
     call = state.call(body.question.call_id)
     if call is not None:
         state = with_call(state, replace(call, status="waiting", waits_for="user"))
@@ -280,13 +281,13 @@ def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> Ru
 @on(QuestionAnswered)
 def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent) -> RunState:
     left = tuple(question for question in state.questions if question.id != body.question_id)
-    return replace(state, questions=left)
+    return evolve(state, questions=left)
 
 
 @on(Injected)
 def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
     entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=origin_of(event))
-    return replace(
+    return evolve(
         team.noted(state, body.reason),
         entries=(*state.entries, entry),
         needs_model=True,
@@ -297,22 +298,22 @@ def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
 
 @on(WindowLearned)
 def _window_learned(state: RunState, body: WindowLearned, event: RunEvent) -> RunState:
-    return replace(state, window=body.context_window, overflows=state.overflows + 1)
+    return evolve(state, window=body.context_window, overflows=state.overflows + 1)
 
 
 @on(LimitReached)
 def _limit_reached(state: RunState, body: LimitReached, event: RunEvent) -> RunState:
-    return replace(state, limit=body)
+    return evolve(state, limit=body)
 
 
 @on(LoopDetected)
 def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunState:
-    return replace(state, loop_warned=state.loop_warned | {body.digest}, loop_checked=len(state.entries))
+    return evolve(state, loop_warned=state.loop_warned | {body.digest}, loop_checked=len(state.entries))
 
 
 @on(RunPaused)
 def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
-    return replace(state, pause=body.reason)
+    return evolve(state, pause=body.reason)
 
 
 @on(RunResumed)
@@ -322,7 +323,7 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         raised[kind] = raised.get(kind, 0) + amount
     recent = () if state.pause is PauseReason.LOOP else state.recent
     mode = body.mode or state.mode
-    return replace(
+    return evolve(
         state,
         raised=tuple(sorted(raised.items())),
         pause=None,
@@ -338,12 +339,12 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
 
 @on(RunFailed)
 def _run_failed(state: RunState, body: RunFailed, event: RunEvent) -> RunState:
-    return replace(state, status=RunStatus.ERROR, failed=True, error=body.message)
+    return evolve(state, status=RunStatus.ERROR, failed=True, error=body.message)
 
 
 @on(RunFinished)
 def _run_finished(state: RunState, body: RunFinished, event: RunEvent) -> RunState:
-    return replace(
+    return evolve(
         state,
         status=body.status,
         ending=None,

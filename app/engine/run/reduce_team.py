@@ -25,13 +25,14 @@ from app.domain.events import (
 )
 from app.domain.team import ChildStatus
 from app.engine.run import compaction, team
+from app.engine.run.evolve import evolve
 from app.engine.run.handlers import on, with_call
 from app.engine.run.state import RunState
 
 
 @on(ContextCompacted)
 def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
-    return compaction.compacted(replace(state, usage=state.usage + body.usage), body, event)
+    return compaction.compacted(evolve(state, usage=state.usage + body.usage), body, event)
 
 
 @on(EntryPinned)
@@ -46,7 +47,7 @@ def _compaction_undone(state: RunState, body: CompactionUndone, event: RunEvent)
 
 @on(ApprovalRequested)
 def _approval_requested(state: RunState, body: ApprovalRequested, event: RunEvent) -> RunState:
-    state = replace(state, requests=(*state.requests, body.approval))
+    state = evolve(state, requests=(*state.requests, body.approval))
     call = state.call(body.approval.call_id)
     return with_call(state, replace(call, status="asked")) if call is not None else state
 
@@ -56,11 +57,11 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
     asked = next((request for request in state.requests if request.id == body.approval_id), None)
     if asked is None:
         return state
-    state = replace(state, requests=tuple(request for request in state.requests if request is not asked))
+    state = evolve(state, requests=tuple(request for request in state.requests if request is not asked))
     if body.status is not ApprovalStatus.APPROVED:
         return state
     if body.scope is not ApprovalScope.ONCE:
-        state = replace(state, allowed=state.allowed | {asked.tool})
+        state = evolve(state, allowed=state.allowed | {asked.tool})
     call = state.call(body.call_id)
     if call is None:
         return state
@@ -79,7 +80,7 @@ def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunE
         request.model_copy(update={"round": request.round + 1, "seen_ms": 0}) if request.id == body.approval_id else request
         for request in state.requests
     )
-    return replace(state, requests=again)
+    return evolve(state, requests=again)
 
 
 @on(ChildrenPlanned)
@@ -115,13 +116,13 @@ def _children_joined(state: RunState, body: ChildrenJoined, event: RunEvent) -> 
 @on(ParentAsked)
 def _parent_asked(state: RunState, body: ParentAsked, event: RunEvent) -> RunState:
     call = state.call(body.call_id)
-    state = replace(state, asked_parent=body.message)
+    state = evolve(state, asked_parent=body.message)
     return with_call(state, replace(call, status="waiting", waits_for="parent")) if call is not None else state
 
 
 @on(ParentAnswered)
 def _parent_answered(state: RunState, body: ParentAnswered, event: RunEvent) -> RunState:
-    return replace(state, asked_parent="")
+    return evolve(state, asked_parent="")
 
 
 @on(LimitsRaised)

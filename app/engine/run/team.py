@@ -17,6 +17,7 @@ from app.domain.events import (
     ToolCallFinished,
 )
 from app.domain.team import ChildState, ChildStatus, TeamCall
+from app.engine.run.evolve import evolve
 from app.engine.run.state import CallState, RunState
 
 CHILD_ASKS = "child_asks"
@@ -37,7 +38,7 @@ def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
     children = tuple(
         child.model_copy(update=changes) if child.id == child_id and not child.status.over else child for child in state.children
     )
-    return replace(state, children=children)
+    return evolve(state, children=children)
 
 
 def planned(state: RunState, body: ChildrenPlanned) -> RunState:
@@ -57,7 +58,7 @@ def planned(state: RunState, body: ChildrenPlanned) -> RunState:
         )
         for plan in body.children
     )
-    state = replace(state, children=state.children + children, plans=state.plans + body.children)
+    state = evolve(state, children=state.children + children, plans=state.plans + body.children)
     waiting = {"kind": body.kind, "children": tuple(plan.id for plan in body.children), "stop_on_error": body.stop_on_error}
     return _waits(state, body.call_id, **waiting)
 
@@ -71,13 +72,13 @@ def _waits(state: RunState, call_id: str, **changes: Any) -> RunState:
     calls = tuple(
         replace(call, status="waiting", waits_for="children", **changes) if call.call.id == call_id else call for call in state.calls
     )
-    return replace(state, calls=calls)
+    return evolve(state, calls=calls)
 
 
 def started(state: RunState, body: ChildStarted, event: RunEvent) -> RunState:
     """A planned sub-agent begins; its share is set aside."""
     state = with_child(state, body.child_id, status=ChildStatus.RUNNING, share=body.share, started_at=event.time)
-    return replace(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
+    return evolve(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
 
 
 def finished(state: RunState, body: ChildFinished) -> RunState:
@@ -92,7 +93,7 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
         duration_ms=body.duration_ms,
         question="",
     )
-    return replace(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
+    return evolve(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
 
 
 def told(state: RunState, call: CallState) -> RunState:
@@ -107,7 +108,7 @@ def told(state: RunState, call: CallState) -> RunState:
                 update={"told": child.told or over, "background": child.background or not over, "question_told": bool(child.question)}
             )
         children.append(child)
-    return replace(state, children=tuple(children))
+    return evolve(state, children=tuple(children))
 
 
 def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
@@ -116,15 +117,15 @@ def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
     child = state.child(named) if isinstance(named, str) else None
     if child is None or not child.status.over or child.told:
         return state
-    return replace(state, children=tuple(c.model_copy(update={"told": True}) if c is child else c for c in state.children))
+    return evolve(state, children=tuple(c.model_copy(update={"told": True}) if c is child else c for c in state.children))
 
 
 def noted(state: RunState, reason: str) -> RunState:
     """The model was told in a note: of reports, or of questions."""
     if reason == CHILD_REPORTS:
-        return replace(state, children=tuple(c.model_copy(update={"told": True}) if c.status.over else c for c in state.children))
+        return evolve(state, children=tuple(c.model_copy(update={"told": True}) if c.status.over else c for c in state.children))
     if reason == CHILD_ASKS:
-        return replace(state, children=tuple(c.model_copy(update={"question_told": bool(c.question)}) for c in state.children))
+        return evolve(state, children=tuple(c.model_copy(update={"question_told": bool(c.question)}) for c in state.children))
     return state
 
 
@@ -135,7 +136,7 @@ def raised(state: RunState, body: LimitsRaised) -> RunState:
         caps[kind] = caps.get(kind, 0) + amount
     child = state.child(body.child_id)
     share = more(child.share, body.raise_limits) if child is not None else Budget()
-    return replace(with_child(state, body.child_id, share=share), raised=tuple(sorted(caps.items())))
+    return evolve(with_child(state, body.child_id, share=share), raised=tuple(sorted(caps.items())))
 
 
 def more(budget: Budget, added: dict[LimitKind, float]) -> Budget:

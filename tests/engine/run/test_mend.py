@@ -28,6 +28,16 @@ def test_what_is_whole_is_returned_as_it_is() -> None:
     assert mended(body) is body
 
 
+def test_what_json_cannot_hold_is_mended_too() -> None:
+    deep: list[object] = ["\ud800"]
+    for _ in range(300):
+        deep = [deep]
+    fixed = mended(deep)
+    for _ in range(300):
+        fixed = fixed[0]  # type: ignore[assignment]
+    assert fixed == ["\ufffd"]
+
+
 def test_every_text_inside_an_event_is_mended() -> None:
     call = ToolCall(id="a", name="t", arguments={"k\ud800": ["\udc00", {"x": "y"}]})
     fixed = mended(ModelReplied(reply=ChatReply(content="\ud800", tool_calls=(call,))))
