@@ -95,6 +95,7 @@ class Driver:
         self._slots = slots
         self._calls = ToolCalls(env, handle, self._follow)
         self._model_call: ModelCall | None = None
+        self._next: tuple[RunState, Step] | None = None
         self.pause_requested = False
         self.waits_for_slot = False
         self.stop: Stop | None = None
@@ -150,7 +151,7 @@ class Driver:
             await self._stopped(self.stop)
             return True
         state = self._handle.current
-        step = next_step(state)
+        step = self._step(state)
         if self.pause_requested and self._can_pause_before(step):
             if await self._if_still(state, RunPaused(reason=PauseReason.USER)):
                 self.pause_requested = False
@@ -164,6 +165,12 @@ class Driver:
         self._model_call = None
         return True
 
+    def _step(self, state: RunState) -> Step:
+        """``next_step``, which is asked for when a state is written and again when it is acted upon."""
+        if self._next is None or self._next[0] is not state:
+            self._next = (state, next_step(state))
+        return self._next[1]
+
     def _can_pause_before(self, step: Step) -> bool:
         if isinstance(step, Wait):
             # A run that waits for its user can be paused too: then the answer alone does not set it going.
@@ -176,7 +183,7 @@ class Driver:
         the state alone, the end of a run that has no parent to tell, and the intents of the calls that run next."""
         if self.stop is not None:
             return ()
-        step = next_step(state)
+        step = self._step(state)
         if isinstance(step, Append):
             return step.bodies
         if isinstance(step, Finish) and state.parent_run_id is None:
