@@ -202,7 +202,8 @@ async def test_nothing_is_appended_to_a_run_that_is_over(open_atelier: Opener) -
 
 def commits_of(atelier: Atelier) -> list[list[str]]:
     """The types of the events of each commit from now on."""
-    commit, seen = atelier.repos.journal.commit, []
+    commit = atelier.repos.journal.commit
+    seen: list[list[str]] = []
 
     async def counted(what: Commit) -> None:
         seen.append([event.body.type for event in what.events])
