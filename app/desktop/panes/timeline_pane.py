@@ -96,8 +96,8 @@ class TimelinePane(Pane):
 
     def _connect(self) -> None:
         self.turn.picked.connect(lambda *_: self.reload())
-        self.view.span_chosen.connect(self._on_chosen)
-        self.list.span_chosen.connect(self._on_chosen)
+        self.view.span_chosen.connect(lambda _span: self._say())
+        self.list.span_chosen.connect(self._on_listed)
         self.view.menu_wanted.connect(self._show_menu)
         self.list.menu_wanted.connect(self._show_menu)
         self.view.activated.connect(self._open)
@@ -206,9 +206,9 @@ class TimelinePane(Pane):
         self.view.choose(span)
         self._say()
 
-    def _on_chosen(self, span: Span) -> None:
-        if self.sender() is self.list:
-            self.view.choose(span)
+    def _on_listed(self, span: Span) -> None:
+        """The row the list is on is what the menu and the line below are about."""
+        self.view.choose(span)
         self._say()
 
     # -- doing ----------------------------------------------------------------------------------------------------------------
