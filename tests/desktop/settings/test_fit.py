@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QCheckBox, QComboBox, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.settings.language import switch_language
@@ -35,6 +36,39 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
         assert page.area.widget().width() <= page.area.viewport().width(), name
     switch_language("en")
     await settle()
+
+
+@pytest.mark.parametrize("scale", [80, 100, 150])
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_no_pages_name_is_cut(window: SettingsWindow, language: str, scale: int) -> None:
+    theme().set_scale(scale)
+    switch_language(language)
+    await settle()
+    view = window.list
+    for row in range(view.count()):
+        option = QStyleOptionViewItem()
+        view.itemDelegate().initStyleOption(option, view.indexFromItem(view.item(row)))
+        option.rect = view.visualItemRect(view.item(row))
+        option.widget, option.font = view, view.font()
+        room = view.style().subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, view).width()
+        assert QFontMetrics(theme().font(14)).horizontalAdvance(view.item(row).text()) <= room, view.item(row).text()
+    switch_language("en")
+    await settle()
+
+
+@pytest.mark.parametrize("scale", [80, 100, 125, 150, 200])
+async def test_boxes_to_tick_grow_with_the_text(window: SettingsWindow, scale: int) -> None:
+    theme().set_scale(scale)
+    window.show_page("approvals")
+    await settle()
+    boxes = window.page("approvals").findChildren(QCheckBox)
+    assert boxes
+    for box in boxes:
+        option = QStyleOptionButton()
+        box.initStyleOption(option)
+        tick = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+        assert tick.width() == tick.height() == theme().px(16) + 2, box.objectName()
+        assert box.rect().contains(tick)
 
 
 def test_the_names_above_are_all_pages_but_the_tools() -> None:
