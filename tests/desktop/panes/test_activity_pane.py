@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.activity_pane import ActivityPane
+from app.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
 from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Workflow
@@ -152,6 +152,40 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     pane._find.setFocus()
     await settle()
     assert pane.words.isVisible()
+
+
+async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane) -> None:
+    parts = team.findChild(QSplitter, "activity-parts")
+    for height in (600, 320, 290):
+        team.window().resize(300, height)
+        await settle()
+        assert team.tree.height() == team.tree.wanted, height
+        assert not team.tree.verticalScrollBar().isVisible()
+        assert team.list.height() >= LEAST_LOG
+        assert team.tree.geometry().bottom() < parts.widget(1).y()
+    team.window().resize(300, 220)
+    await settle()
+    assert team.tree.height() < team.tree.wanted
+    assert team.list.height() == LEAST_LOG
+    assert team.tree.geometry().bottom() < parts.widget(1).y()
+
+
+async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
+    team.window().resize(300, 500)
+    await settle()
+    whole = team.tree.height()
+    team.parts.moveSplitter(team.tree.minimumHeight() + 10, 1)
+    low = team.tree.height()
+    assert low < whole
+    team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
+    await quiet(team, qtbot)
+    assert team.tree.height() == low
+    team.parts.moveSplitter(400, 1)
+    assert team.tree.height() == whole
+    team.window().resize(300, 240)
+    team.window().resize(300, 500)
+    await settle()
+    assert team.tree.height() == whole
 
 
 async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
