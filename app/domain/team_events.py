@@ -9,6 +9,9 @@ from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, Appro
 from app.domain.event_base import Event, LimitKind, Retention
 from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
+AnsweredBy = Literal["parent", "user", "engine"]
+"""Who answered a sub-agent: the parent's model, the user in its place, or the engine for a parent that will not answer any more."""
+
 
 class ApprovalRequested(Event):
     """A call must not run before a person says yes."""
@@ -95,12 +98,12 @@ class ChildAsked(Event):
 
 
 class ChildAnswered(Event):
-    """A sub-agent of this run got its answer; ``by`` is ``parent`` or ``user``."""
+    """A sub-agent of this run got its answer, or its question was taken back."""
 
     type: Literal["child_answered"] = "child_answered"
     child_id: str
     text: str
-    by: Literal["parent", "user", "engine"] = "parent"
+    by: AnsweredBy = "parent"
 
 
 class ChildrenJoined(Event):
@@ -122,13 +125,13 @@ class ParentAsked(Event):
 
 
 class ParentAnswered(Event):
-    """The answer to ``ParentAsked``, of the parent's model or of the user."""
+    """The answer to ``ParentAsked``."""
 
     type: Literal["parent_answered"] = "parent_answered"
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     text: str
-    by: Literal["parent", "user", "engine"] = "parent"
+    by: AnsweredBy = "parent"
 
 
 class LimitsRaised(Event):
