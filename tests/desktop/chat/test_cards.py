@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import i18n
@@ -170,3 +170,20 @@ def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
     with qtbot.waitSignal(host.branch_requested) as told:
         switch.following.click()
     assert told.args == ["r3"]
+
+
+def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello"), host)
+    bubble.edit()
+    buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
+    assert [button.text() for button in buttons] == ["Cancel", "Send"]
+    i18n.set_language("fr")
+    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
+
+
+def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q", "Which way?")])
+    card = show(qtbot, entry, host).findChild(QWidget, "question-card")
+    assert card.accessibleName() == "Which way?, waits for you"
+    assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"

@@ -6,9 +6,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from app.desktop.chat.blocks import ProseBlock
 from app.desktop.chat.lane import Lane
 from app.desktop.chat.limit_card import LimitCard, RaiseField
 from app.desktop.chat.team_card import TeamCard
+from app.desktop.theme import theme
 from app.domain.agent import Budget
 from app.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
@@ -162,3 +164,18 @@ async def test_a_lanes_bar_tells_its_own_progress(team: Team) -> None:
     await team.feed(child(20, "cid", what="sub_agent_progress", progress=40))
     bar = team.find(TeamCard, "team-card").lanes[1].findChild(QProgressBar, "lane-progress")
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
+
+
+async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team) -> None:
+    team.changes["cid"] = {"status": "completed", "report": "All **green**"}
+    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    lane: Lane = team.find(TeamCard, "team-card").lanes[1]
+    lane.toggle_report()
+
+    def colour() -> str:
+        (shown,) = [each for each in lane.findChildren(ProseBlock) if each.isVisibleTo(lane) and each.toPlainText() == "All green"]
+        return shown.document().firstBlock().begin().fragment().charFormat().foreground().color().name()
+
+    light = colour()
+    theme().set_mode("dark")
+    assert colour() != light
