@@ -112,8 +112,9 @@ class ToolRegistry:
         return [tool for tool in self._tools.values() if tool.section == section]
 
     def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
-        """The names an agent's configuration gives it: its tools and those of its sections, in this order. What is no longer there, a custom
-        tool that was removed or its section, is left out.
+        """The names an agent's configuration gives it: its tools, then those of its sections.
+
+        What is no longer there, a custom tool that was removed or a section, is left out.
         """
         there = [section for section in sections if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]

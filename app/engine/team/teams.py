@@ -28,6 +28,7 @@ from app.domain.events import (
     UserMessage,
 )
 from app.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
+from app.domain.team_events import AnsweredBy
 from app.domain.workflow import RunStatus
 from app.engine.direct_call import PROVIDER as DIRECT_CALL
 from app.engine.journal import Decide, Part, RunHandle
