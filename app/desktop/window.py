@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget
 
@@ -22,8 +22,7 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
-    from app.desktop.conductor import Conductor
-    from app.desktop.palette import Command, CommandPalette
+    from app.desktop.startup_error import StartupErrorPage
     from app.domain.settings import Settings
     from app.domain.workflow import Workflow
 
@@ -74,12 +73,7 @@ class MainWindow(Translated, WindowActions):
         self.rail = Rail(self, bridge)
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
-        self.conductor: Conductor | None = None
-        self._palette: CommandPalette | None = None
-        self._settings_window: Any = None
-        self._error_page: Any = None
-        self._search_dialog: Any = None
-        self._shown_once = False
+        self._error_page: StartupErrorPage | None = None
         self._connect()
         self._size_columns()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
@@ -107,6 +101,7 @@ class MainWindow(Translated, WindowActions):
         """Make what the first paint did not need: panes and the question presenter."""
         if self.presenter is not None:
             return
+        from app.desktop.background import BackgroundWatch
         from app.desktop.conductor import Conductor
         from app.desktop.questions.presenter import QuestionPresenter
 
@@ -123,6 +118,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self._background = BackgroundWatch(self)
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
@@ -165,13 +161,6 @@ class MainWindow(Translated, WindowActions):
         """An error that no card shows: a toast in the reader's language."""
         localized = getattr(error, "localized", None)
         self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
-
-    def raise_up(self) -> None:
-        """A second start of the program asked for the window."""
-        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
-        self.show()
-        self.raise_()
-        self.activateWindow()
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
@@ -218,28 +207,6 @@ class MainWindow(Translated, WindowActions):
         button = self.sidebar.foot.menu
         menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
-    def _palette_workflows(self) -> Iterable[Command]:
-        from app.desktop.palette import Command
-
-        def opener(workflow_id: str) -> Callable[[], object]:
-            return lambda: self.chat.open_workflow(workflow_id)
-
-        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
-
-    def _with_current(self, run: Callable[[str], object]) -> None:
-        if self.chat.workflow_id:
-            run(self.chat.workflow_id)
-
-    def _set(self, **fields: Any) -> None:
-        self.bridge.do(lambda a: a.settings.update(**fields))
-
-    def _refresh_actions(self) -> None:
-        there = bool(self.chat.workflow_id)
-        for name in ("rename", "pin", "duplicate", "export", "delete"):
-            self.actions_[f"{name}-workflow"].setEnabled(there)
-        self.actions_["find"].setEnabled(there)
-        self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
-
     # -- reactions --------------------------------------------------------------------------------------------------------------
     def _on_shown(self, workflow_id: str) -> None:
         self.sidebar.select(workflow_id)
@@ -249,20 +216,11 @@ class MainWindow(Translated, WindowActions):
         self._refresh_actions()
 
     def _open_providers(self) -> None:
-        self.open_settings()
-        self._settings_window.show_page("providers")
+        self._open_settings().show_page("providers")
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:
             self.new_workflow()
-
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
-        if workflow_id:
-            self.chat.open_workflow(workflow_id)
-        if kind == "message":
-            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
-        elif kind in {"report", "memory"}:
-            self.rail.show_pane("reports" if kind == "report" else "memory")
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()

@@ -50,7 +50,7 @@ class ChatHeader(Translated, QWidget):
         self.left.setObjectName("toggle-sidebar")
         self.right = IconButton("panel-right", parent=self)
         self.right.setObjectName("toggle-rail")
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(16, 8, 12, 8)
         row.setSpacing(10)
         row.addWidget(self.left)
@@ -64,6 +64,10 @@ class ChatHeader(Translated, QWidget):
         self.models.activated.connect(self._on_model)
         theme().changed.connect(self._fit_soon)
         self.retranslate()
+
+    def add(self, widget: QWidget) -> None:
+        """Give a widget of the window a place at the right, before the button of the panes."""
+        self._row.insertWidget(self._row.count() - 1, widget)
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)
