@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
 from app.desktop.theme import theme
@@ -57,9 +57,12 @@ class Pane(Translated, QWidget):
         self.tools = QHBoxLayout()
         self.tools.setSpacing(0)
         top = QHBoxLayout()
-        top.setSpacing(4)
+        top.setSpacing(0)
         top.addWidget(self.heading, 1)
         top.addLayout(self.tools)
+        self._strut = QSpacerItem(0, 0)
+        top.addItem(self._strut)
+        self._top = top
         self.column.addLayout(top)
         theme().changed.connect(self._size_heading)
         self._size_heading()
@@ -107,8 +110,12 @@ class Pane(Translated, QWidget):
         toast(self, text)
 
     def _size_heading(self) -> None:
-        """As high as the buttons beside it, also while there are none."""
-        self.heading.setMinimumHeight(theme().px(28))
+        """As high as the buttons beside it, also while there are none.
+
+        Not by the label's least height: a label keeps an earlier one in its size hint when the text becomes smaller.
+        """
+        self._strut.changeSize(0, theme().px(28), QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._top.invalidate()
 
     def _on_changed(self, topic: str, _id: str) -> None:
         if topic in self.topics and self.workflow_id:
