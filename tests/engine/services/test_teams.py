@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalSettings, ApprovalStatus
+from app.domain.approval import ApprovalSettings, ApprovalStatus, Decision
 from app.domain.chat import ToolCall
 from app.domain.errors import NotFoundError
 from app.domain.question import QuestionStatus
@@ -194,8 +194,8 @@ async def test_approvals_stand_at_their_call_pending_and_decided(open_atelier: O
         assert {call: [r.status for r in entry.approvals[call]] for call in entry.approvals} == {
             "c1": [ApprovalStatus.PENDING], "c2": [ApprovalStatus.PENDING],
         }  # fmt: skip
-        await atelier.runs.decide_approval(entry.approvals["c1"][0].id, ApprovalStatus.APPROVED)
-        await atelier.runs.decide_approval(entry.approvals["c2"][0].id, ApprovalStatus.REJECTED, note="no")
+        await atelier.runs.decide_approval(entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.runs.decide_approval(entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no"))
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         tree = await atelier.teams.tree(workflow_id)
         assert (tree.approvals.pending, tree.approvals.approved, tree.approvals.rejected) == (0, 1, 1)
