@@ -93,6 +93,7 @@ def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
         ["memory", "search", "x", "--threshold", "2"],
         ["memory", "list", "--scope", "workflow"],
         ["memory", "import", "missing.json"],
+        ["questions", "list", "--workflow", "missing"],
         ["questions", "answer", "missing"],
         ["questions", "skip", "missing"],
         ["chat", "--json"],

@@ -243,5 +243,11 @@ def test_resume_raises_the_limit_an_agent_stopped_at_or_lets_it_finish(cli: Cli)
     raised = cli("resume", workflow, "--raise", "tokens=100000", steps=["42"])
     assert (raised.status, raised.out) == (0, "42\n"), raised.err
     again = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps)
+    # With --step the raised limit holds for the steps that come.
+    stepped = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps).events[0]["workflow_id"]
+    first = cli("resume", stepped, "--step", "--raise", "tokens=100000", steps=[calculate("1+1")])
+    assert first.status == 5, first.err
+    assert "Next: Assistant calls CalculatorTool" in first.err
+    assert cli("resume", stepped, steps=["42"]).out == "42\n"
     finished = cli("resume", again.events[0]["workflow_id"], "--finish", steps=["What I have: nothing."])
     assert (finished.status, finished.out) == (0, "What I have: nothing.\n"), finished.err
