@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
+from app.desktop.panes.rows import menu_place
 from app.desktop.panes.timeline_scene import look_of, span_key
 from app.desktop.panes.timeline_view import describe_span
 from app.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dress_list, two_line_item
@@ -106,13 +107,9 @@ class TimelineList(Translated, QListWidget):
             self.span_chosen.emit(self._spans[row])
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        item = self.itemAt(event.pos()) if event.reason() is QContextMenuEvent.Reason.Mouse else self.currentItem()
-        if item is not None:
-            self.setCurrentItem(item)
-            mouse = event.reason() is QContextMenuEvent.Reason.Mouse
-            place = event.globalPos() if mouse else self.viewport().mapToGlobal(self.visualItemRect(item).bottomLeft())
+        place = menu_place(self, event)
+        if place is not None:
             self.menu_wanted.emit(place)
-        event.setAccepted(True)
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("Timeline as a list"))
