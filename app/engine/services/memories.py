@@ -17,8 +17,8 @@ from app.domain.base import Model, Timestamp, new_id, utc_now
 from app.domain.errors import AtelierError, NotFoundError, UsageError
 from app.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryScope, MemoryType
 from app.engine.services import checks
+from app.engine.services.conflicts import OnConflict
 from app.engine.services.context import ServiceContext
-from app.engine.services.workflow_import import OnConflict
 from app.i18n import N_, _
 
 if TYPE_CHECKING:

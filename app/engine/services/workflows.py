@@ -16,11 +16,12 @@ from app.domain.workflow import Message, Workflow
 from app.engine.history import workflow_events
 from app.engine.journal import run_events
 from app.engine.services import checks
+from app.engine.services.conflicts import OnConflict
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import name_from, numbered, placeholders
 from app.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader, newest_under
 from app.engine.services.workflow_file import ReportFile, WorkflowFile, to_json, to_markdown
-from app.engine.services.workflow_import import OnConflict, WorkflowWriter, check, parse, with_new_ids
+from app.engine.services.workflow_import import WorkflowWriter, check, parse, with_new_ids
 from app.i18n import N_, _
 
 if TYPE_CHECKING:

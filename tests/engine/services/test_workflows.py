@@ -15,7 +15,7 @@ from app.domain.memory import MemoryType
 from app.domain.stream import ChunkType
 from app.domain.workflow import MessageRole, RunStatus
 from app.engine import Atelier
-from app.engine.services.workflow_import import OnConflict
+from app.engine.services.conflicts import OnConflict
 from app.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
