@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.desktop.chat.blocks import ProseBlock
-from app.desktop.chat.lane import Lane
+from app.desktop.chat.lane import HEIGHT, Lane
 from app.desktop.chat.limit_card import LimitCard, RaiseField
 from app.desktop.chat.team_card import TeamCard
 from app.desktop.theme import theme
@@ -179,3 +179,24 @@ async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team
     light = colour()
     theme().set_mode("dark")
     assert colour() != light
+
+
+async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_for_all(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    before = card.fit(700)
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.panel.team.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    first = list(card.lanes)
+    assert [lane.member.name for lane in first] == ["Bea", "Cid", "W0", "W1"]
+    whole = card.fit(700)
+    assert whole == before + 12 * theme().px(HEIGHT)
+    qtbot.waitUntil(lambda: len(card.lanes) == 14)
+    assert card.lanes[: len(first)] == first
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid", *(f"W{number}" for number in range(12))]
+    assert not card._making.isActive()
+    assert card.fit(700) == whole
+    assert card.bar.maximum() == 14
+    tops = [lane.y() for lane in card.lanes]
+    assert tops == sorted(set(tops))

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
+from app.desktop.panes.agent_tree import ALWAYS
 from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Workflow
@@ -286,3 +287,43 @@ async def test_a_new_turn_begins_with_its_own_agents(team: ActivityPane, atelier
     team.on_stream(again)
     await quiet(team, qtbot)
     assert list(team.tree._rows) == ["next"]
+
+
+async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: ActivityPane, qtbot: QtBot) -> None:
+    tree = team.tree
+    for number in range(40):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.team.feed(team_event(30, "sub_agent_start", "ada", **data))
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: not tree._making.isActive())
+    assert tree.accessibleName() == "44 agents"
+    assert len(tree._items) == 44
+    assert ALWAYS <= len(tree._rows) < 30
+    last = tree._items["w39"]
+    assert last.data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, ")
+    tree.choose("w39")
+    tree.scrollToItem(last)
+    qtbot.waitUntil(lambda: "w39" in tree._rows and not tree._making.isActive())
+    assert tree._rows["w39"].chosen
+    assert tree._rows["w39"].name == "W39"
+    assert len(tree._rows) < 44
+
+
+async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: ActivityPane, qtbot: QtBot) -> None:
+    tree = team.tree
+    for number in range(40):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.team.feed(team_event(30, "sub_agent_start", "ada", **data))
+    await quiet(team, qtbot)
+    tree.scrollToBottom()
+    qtbot.waitUntil(lambda: "w39" in tree._rows and not tree._making.isActive())
+    tree.scrollToTop()
+    qtbot.waitUntil(lambda: not tree._making.isActive())
+    row, before = tree._rows["w39"], tree._rows["w39"].accessibleName()
+    over = {"sub_agent_id": "w39", "sub_agent_name": "W39", "status": "completed", "report": "Done."}
+    team.team.feed(team_event(31, "sub_agent_complete", "ada", **over))
+    await quiet(team, qtbot)
+    assert row.accessibleName() == before, "nobody sees it"
+    assert tree._items["w39"].data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, done")
+    tree.scrollToBottom()
+    qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))
