@@ -52,6 +52,20 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.fit(700) == closed
 
 
+def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    with_result = card.fit(700)
+    card.call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "running")
+    card.refresh()
+    assert len(card._cards) == 1
+    assert card.fit(700) < with_result
+    card.call = call
+    card.refresh()
+    assert card.fit(700) == with_result
+
+
 def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "TodoTool")
     entry = Entry("a", "assistant", run_id="r", calls=[call])
