@@ -12,7 +12,7 @@ from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.desktop.widgets import Toast
-    from app.desktop.window import MainWindow
+    from app.desktop.window_parts import WindowParts
     from app.domain.stream import StreamEvent
 
 ENDS = {
@@ -32,7 +32,7 @@ def desktop_shows_messages() -> bool:
 class BackgroundWatch(QObject):
     """Watches the ends of all workflows' turns."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
         self._window = window
         self._toasts: dict[str, Toast] = {}
