@@ -10,6 +10,7 @@ from app.domain.errors import NotFoundError
 from app.domain.events import RunEvent
 from app.domain.workflow import Run
 from app.engine.services.context import ServiceContext
+from app.engine.services.paging import all_rows
 from app.engine.services.team_replay import Tape
 from app.engine.services.team_timeline import timeline
 from app.engine.services.team_tree import all_events, read_trees
@@ -117,9 +118,5 @@ class TeamService:
         return await all_events(self._context, list(below))
 
     async def _task_events(self, workflow_id: str) -> list[RunEvent]:
-        events: list[RunEvent] = []
-        while True:
-            page = await self._context.repos.journal.of_type(workflow_id, "task_changed", offset=len(events), limit=limits.LIST_MAX)
-            events += page
-            if len(page) < limits.LIST_MAX:
-                return events
+        journal = self._context.repos.journal
+        return await all_rows(lambda offset, limit: journal.of_type(workflow_id, "task_changed", offset=offset, limit=limit))
