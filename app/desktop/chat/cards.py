@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.blocks import ProseBlock
@@ -14,6 +14,9 @@ from app.desktop.widgets import Pill, Spinner, Translated
 from app.desktop.widgets.basic import PillKind
 from app.desktop.widgets.format import duration
 from app.i18n import _
+
+GROW_MS = 100
+"""Between two drawings of thoughts that grow: each draws all of them."""
 
 
 class ReasoningFold(Translated, QWidget):
@@ -34,6 +37,10 @@ class ReasoningFold(Translated, QWidget):
         self._button.clicked.connect(self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
+        self._growing = QTimer(self)
+        self._growing.setSingleShot(True)
+        self._growing.setInterval(GROW_MS)
+        self._growing.timeout.connect(self._grow)
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -43,6 +50,15 @@ class ReasoningFold(Translated, QWidget):
 
     def toggle(self) -> None:
         (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(self._entry.id)
+        self.refresh()
+        self.height_changed.emit()
+
+    def stream(self) -> None:
+        """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
+        if self.opened and not self._growing.isActive():
+            self._growing.start()
+
+    def _grow(self) -> None:
         self.refresh()
         self.height_changed.emit()
 

@@ -234,13 +234,15 @@ class AssistantMessage(MessageWidget):
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
-        if (self.entry.reasoning and self._reasoning is None) or not self.entry.content:
+        if self.entry.reasoning and self._reasoning is None:
             self.refresh()
             self.height_changed.emit()
-            return
-        if self._reasoning is not None and not self.body.text:
-            self._reasoning.refresh()
-        self.body.stream_to(self.entry.content)
+        elif self._reasoning is not None and not self.entry.content:
+            self._reasoning.stream()
+        else:
+            if self._reasoning is not None and not self.body.text:
+                self._reasoning.refresh()
+            self.body.stream_to(self.entry.content)
 
     def _has_actions(self) -> bool:
         entry = self.entry

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app import i18n
 from app.desktop.chat.actions_row import BranchSwitch
+from app.desktop.chat.blocks import ProseBlock
 from app.desktop.chat.entries import Asked, Call, Entry
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.limit_card import RaiseField
@@ -201,3 +202,30 @@ def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: Tr
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")
     assert card.accessibleName() == "Which way?, waits for you"
     assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
+
+
+def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
+    qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("a", "assistant", run_id="r", reasoning="One", live=True)
+    widget = show(qtbot, entry, host)
+    button = widget.findChild(QPushButton, "reasoning-fold")
+    assert button.text() == "Thinking…"
+    drawn: list[str] = []
+    plain = ProseBlock.show_plain
+    monkeypatch.setattr(ProseBlock, "show_plain", lambda block, text: (drawn.append(text), plain(block, text)))
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    assert drawn == []
+    button.click()
+    drawn.clear()
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    with qtbot.waitSignal(widget.height_changed):
+        pass
+    assert drawn == [entry.reasoning]
+    entry.content, entry.reasoning_ms = "Yes", 2300
+    widget.stream()
+    assert button.text() == "Thought for 2.3\u202fs"
