@@ -29,6 +29,8 @@ class TeamService:
         self._context = context
         self._reader = TranscriptReader(context)
         self._tapes: OrderedDict[str, Tape] = OrderedDict()
+        self._winding = asyncio.Lock()
+        """Held while events are read: a scrubber asks again before the first answer has come."""
 
     async def tree(self, workflow_id: str, root_run_id: str | None = None) -> AgentNode:
         """The agents of a turn: its root run with everything below it.
@@ -84,13 +86,14 @@ class TeamService:
         """
         row = await self._run(root_run_id, workflow_id)
         last = (await self._context.repos.workflows.get(workflow_id)).stream_seq
-        tape = self._tapes.get(root_run_id)
-        if tape is None or min(seq, last) > tape.until:
-            events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
-            tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
-        self._tapes.move_to_end(root_run_id)
-        while len(self._tapes) > TAPES_KEPT:
-            self._tapes.popitem(last=False)
+        async with self._winding:
+            tape = self._tapes.get(root_run_id)
+            if tape is None or min(seq, last) > tape.until:
+                events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
+            self._tapes.move_to_end(root_run_id)
+            while len(self._tapes) > TAPES_KEPT:
+                self._tapes.popitem(last=False)
         return tape.at(seq)
 
     async def _run(self, run_id: str, workflow_id: str | None = None) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -235,6 +236,25 @@ async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(ope
         early = await atelier.teams.at(workflow_id, run_id, 5)
         assert shape(early.tree) == shape((await atelier.teams.at(workflow_id, run_id, 5)).tree)
         assert len(early.entries) < len(end.entries)
+
+
+async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_once(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_atelier(model_factory=scripts(Tester=["Hello."])) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await settled(atelier, workflow_id)
+        read, reads = atelier.repos.journal.of_runs, 0
+
+        async def of_runs(*given: Any, **named: Any) -> Any:
+            nonlocal reads
+            reads += 1
+            return await read(*given, **named)
+
+        monkeypatch.setattr(atelier.repos.journal, "of_runs", of_runs)
+        moments = await asyncio.gather(*(atelier.teams.at(workflow_id, run_id, seq) for seq in range(4)))
+        assert [moment.seq for moment in moments] == [0, 1, 2, 3]
+        assert reads == 1
 
 
 async def test_replay_of_a_team_that_goes_on_sees_what_came_since(open_atelier: Opener) -> None:
