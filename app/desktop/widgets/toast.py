@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from app.desktop.theme import mark
+from app.desktop.theme import mark, theme
 from app.desktop.widgets.basic import IconButton, label
 from app.i18n import _
 
@@ -114,6 +114,11 @@ class ToastHost(QObject):
         self._bring_up(toast)
         return toast
 
+    @property
+    def current(self) -> Toast | None:
+        """The one that is in sight."""
+        return self._toasts[-1] if self._toasts else None
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.Resize:
@@ -139,7 +144,11 @@ class ToastHost(QObject):
     def _place(self) -> None:
         if self._toasts:
             toast = self._toasts[-1]
-            toast.move((self._window.width() - toast.width()) // 2, self._window.height() - toast.height() - self._bottom)
+            toast.move((self._window.width() - toast.width()) // 2, self._window.height() - toast.height() - self._lift())
+
+    def _lift(self) -> int:
+        """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
+        return round(self._bottom * (1 + (theme().scale - 1) / 2))
 
     def _forget(self, toast: Toast) -> None:
         in_sight = self._toasts[-1] is toast

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QCheckBox, QComboBox, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.settings.language import switch_language
+from app.desktop.settings.prompt_cost import PromptCostNote
 from app.desktop.settings.registry import pages
 from app.desktop.settings.window import SIZE, SettingsWindow, fitting
 from app.desktop.theme import theme
+from app.domain.agent import ToolMode
 from app.engine import doctor
 from app.engine.doctor import Check
 from tests.support.fake_bridge import settle
@@ -69,6 +71,35 @@ async def test_boxes_to_tick_grow_with_the_text(window: SettingsWindow, scale: i
         tick = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
         assert tick.width() == tick.height() == theme().px(16) + 2, box.objectName()
         assert box.rect().contains(tick)
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) -> None:
+    theme().set_scale(scale)
+    window.show_page("agents")
+    await settle()
+    note = window.findChild(PromptCostNote, "agent-prompt-cost")
+    assert note is not None
+    for width in (700, 940, 1300):
+        window.resize(width, 680)
+        note.show_costs({ToolMode.DIRECT: 3685, ToolMode.SECTIONS: 1058, ToolMode.INVOKE: 2701})
+        await settle()
+        assert note.height() >= note.heightForWidth(note.width()), width
+
+
+@pytest.mark.parametrize("scale", [100, 150, 200])
+async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, scale: int) -> None:
+    window.show_page("agents")
+    await settle()
+    theme().set_scale(scale)
+    await settle()
+    box = window.findChild(QCheckBox, "tool-enabled-TodoTool")
+    assert box is not None
+    option = QStyleOptionButton()
+    box.initStyleOption(option)
+    name = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, box)
+    [summary] = [each for each in box.parentWidget().findChildren(QLabel) if each.buddy() is box]
+    assert abs(summary.contentsRect().left() - name.left()) <= 1
 
 
 def test_the_names_above_are_all_pages_but_the_tools() -> None:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.desktop.theme import theme
 from app.desktop.widgets import ToastHost
 
 
@@ -79,3 +80,12 @@ def test_a_lasting_toast_comes_back_after_another(window: Window) -> None:
     close.click()
     assert first.isVisible()
     assert first.timer.isActive()
+
+
+def test_a_toast_stands_higher_over_larger_text(window: Window) -> None:
+    host = ToastHost(window, bottom=100)
+    low = host.show("Saved")
+    assert window.height() - low.geometry().bottom() - 1 == 100
+    theme().set_scale(150)
+    high = host.show("Saved")
+    assert window.height() - high.geometry().bottom() - 1 == 125
