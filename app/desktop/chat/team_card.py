@@ -80,12 +80,15 @@ class TeamCard(ToolCard):
             lane.refresh()
         self._make(members, AT_ONCE)
         self._show_stages(members)
+        self._show_progress(members)
+        self._holder.setVisible(bool(members))
+
+    def _show_progress(self, members: list[Member]) -> None:
         done = sum(member.over for member in members)
         self.bar.setVisible(len(members) > 1 and done < len(members))
         self.bar.setRange(0, max(1, len(members)))
         self.bar.setValue(done)
         self.bar.setAccessibleName(_("Progress of the batch"))
-        self._holder.setVisible(bool(members))
 
     def _make(self, members: list[Member], most: int) -> None:
         """Make up to ``most`` of the lanes that are missing, from the top; a timer goes on with the others."""
@@ -108,13 +111,17 @@ class TeamCard(ToolCard):
     def _show_stages(self, members: list[Member]) -> None:
         """Stages are named when there are several."""
         stages = _stages(members)
-        for old in self._stages.values():
-            old.deleteLater()
-        self._stages = {}
-        for number, stage in enumerate(stages, 1):
-            heading = label(_("Stage {number} of {count}", number=number, count=len(stages)), "small", self._holder)
-            heading.show()
-            self._stages[stage] = heading
+        for stage in [stage for stage in self._stages if stage not in stages]:
+            self._stages.pop(stage).deleteLater()
+        self._stages = {stage: self._stages.get(stage) or self._heading() for stage in stages}
+        for number, heading in enumerate(self._stages.values(), 1):
+            heading.setText(_("Stage {number} of {count}", number=number, count=len(stages)))
+
+    def _heading(self) -> QLabel:
+        made = label("", "small", self._holder)
+        made.setObjectName("team-stage")
+        made.show()
+        return made
 
     def title(self) -> str:
         arguments, members = self.call.arguments, self.members
@@ -164,17 +171,8 @@ class TeamCard(ToolCard):
                 lane.refresh()
                 touched = True
         if touched:
-            self._refresh_head()
-
-    def _refresh_head(self) -> None:
-        """The pill and the bar; the lanes are as they should be."""
-        text, kind = self.state_words()
-        self._pill.show_state(text, kind)
-        members = self.members
-        done = sum(member.over for member in members)
-        self.bar.setValue(done)
-        if not self.bar.isHidden() and done == len(members):
-            QTimer.singleShot(0, self, self.refresh)
+            self._show_state()
+            self._show_progress(members)
 
     def _on_tick(self) -> None:
         for lane in self._lanes.values():
@@ -212,11 +210,6 @@ class TeamCard(ToolCard):
         y += look.px(4)
         self._holder.setFixedHeight(y)
         return y
-
-    def retranslate(self) -> None:
-        for lane in self._lanes.values():
-            lane.redraw()
-        super().retranslate()
 
 
 def _stages(members: list[Member]) -> list[int]:

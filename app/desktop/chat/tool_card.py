@@ -117,10 +117,14 @@ class ToolCard(Translated, QFrame):
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         self._name.setText(f"{call.server} · {call.tool}" if call.server else call.tool)
         self._summary.setText(self.title())
+        self._show_state()
+        self._show_details()
+
+    def _show_state(self) -> None:
+        """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=call.tool, state=text))
-        self._show_details()
+        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.call.tool, state=text))
 
     def title(self) -> str:
         """What the head says beside the tool's name."""

@@ -30,6 +30,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     team.changes["cid"] = {"status": "completed"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     assert card.state_words() == ("1 of 2 done", "accent")
+    assert card._head.accessibleName().endswith(": 1 of 2 done")
     assert card.bar.value() == 1
     card.fit(700)
     for lane in card.lanes:
@@ -157,6 +158,9 @@ async def test_stages_are_named_when_there_are_several(team: Team) -> None:
     team.panel.team.want("again")
     await team.settled()
     assert [label.text() for label in card._stages.values()] == ["Stage 1 of 2", "Stage 2 of 2"]
+    headings = list(card._stages.values())
+    card.refresh()
+    assert list(card._stages.values()) == headings
     assert card.lanes[1].head.accessibleName().startswith("Cid, planned")
 
 
