@@ -25,7 +25,8 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.domain.task import Task
-    from app.engine.services.team_views import AgentNode, Snapshot
+    from app.engine.services.team_replay import Snapshot
+    from app.engine.services.team_views import AgentNode
     from app.engine.services.transcript import TranscriptEntry
 
 

@@ -11,10 +11,10 @@ from app.domain.events import RunEvent
 from app.domain.workflow import Run
 from app.engine.services.context import ServiceContext
 from app.engine.services.paging import all_rows
-from app.engine.services.team_replay import Tape
+from app.engine.services.team_replay import Snapshot, Tape
 from app.engine.services.team_timeline import timeline
 from app.engine.services.team_tree import all_events, read_trees
-from app.engine.services.team_views import AgentNode, Snapshot, Timeline
+from app.engine.services.team_views import AgentNode, Timeline
 from app.engine.services.transcript import TranscriptEntry, TranscriptReader
 from app.i18n import N_
 

@@ -15,7 +15,8 @@ from app.desktop.chat.messages import make_widget
 from app.desktop.chat.view import ChatView
 from app.desktop.replay.past import PastTeam, show_entries
 from app.domain.workflow import MessageRole
-from app.engine.services.team_views import AgentNode, Snapshot
+from app.engine.services.team_replay import Snapshot
+from app.engine.services.team_views import AgentNode
 from app.engine.services.transcript import TranscriptEntry
 from tests.support.past import at, message, snapshot, tree
 
