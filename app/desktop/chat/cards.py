@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.blocks import ProseBlock
 from app.desktop.chat.entries import Asked, Entry
 from app.desktop.chat.headed_card import HeadedCard
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.soon import Soon
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Pill, Spinner, Translated
 from app.desktop.widgets.basic import PillKind
@@ -37,10 +38,7 @@ class ReasoningFold(Translated, QWidget):
         self._button.clicked.connect(self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
-        self._growing = QTimer(self)
-        self._growing.setSingleShot(True)
-        self._growing.setInterval(GROW_MS)
-        self._growing.timeout.connect(self._grow)
+        self._growing = Soon(self, GROW_MS, self._grow)
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -55,8 +53,8 @@ class ReasoningFold(Translated, QWidget):
 
     def stream(self) -> None:
         """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
-        if self.opened and not self._growing.isActive():
-            self._growing.start()
+        if self.opened:
+            self._growing.ask()
 
     def _grow(self) -> None:
         self.refresh()

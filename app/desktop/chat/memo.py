@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.entries import Entry
 from app.desktop.chat.host import TranscriptHost
-from app.desktop.chat.message import MessageWidget
+from app.desktop.chat.message import BodyMessage
 from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Card, label
@@ -17,7 +17,7 @@ FOLD = 260
 """Highest a prompt is shown whole, in pixels at 100 %; a report is never folded."""
 
 
-class Memo(MessageWidget):
+class Memo(BodyMessage):
     """``agent-memo``."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -49,16 +49,6 @@ class Memo(MessageWidget):
     def refresh(self) -> None:
         self.body.set_text(self.entry.content)
         self.retranslate()
-
-    def _redraw(self) -> None:
-        self.body.redraw()
-        self.height_changed.emit()
-
-    def selected_text(self) -> str:
-        return self.body.selected_text()
-
-    def highlight(self, needle: str) -> int:
-        return self.body.highlight(needle)
 
     def fit(self, width: int) -> int:
         look = theme()

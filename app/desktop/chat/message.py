@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.desktop.chat.entries import Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import theme
 from app.desktop.widgets import Translated
@@ -57,3 +58,20 @@ class MessageWidget(Translated, EntryWidget):
             painter.setPen(QPen(theme().colour("accent"), 1.2))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -7), 8, 8)
             painter.end()
+
+
+class BodyMessage(MessageWidget):
+    """Base of those whose text is Markdown, drawn by ``body``."""
+
+    body: ReplyBody
+
+    def _redraw(self) -> None:
+        """Fonts or colours changed."""
+        self.body.redraw()
+        self.height_changed.emit()
+
+    def selected_text(self) -> str:
+        return self.body.selected_text()
+
+    def highlight(self, needle: str) -> int:
+        return self.body.highlight(needle)

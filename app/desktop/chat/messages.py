@@ -14,7 +14,7 @@ from app.desktop.chat.concerns import Concerns
 from app.desktop.chat.entries import Call, Entry
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.memo import Memo
-from app.desktop.chat.message import MessageWidget
+from app.desktop.chat.message import BodyMessage, MessageWidget
 from app.desktop.chat.notice import NoticeCard
 from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.chat.team_card import TeamCard, starts_agents
@@ -156,7 +156,7 @@ class UserBubble(MessageWidget):
         self._switch.retranslate()
 
 
-class AssistantMessage(MessageWidget):
+class AssistantMessage(BodyMessage):
     """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -250,16 +250,6 @@ class AssistantMessage(MessageWidget):
 
     def _regenerate(self) -> None:
         self.host.regenerate_requested.emit(self.entry.run_id)
-
-    def _redraw(self) -> None:
-        self.body.redraw()
-        self.height_changed.emit()
-
-    def selected_text(self) -> str:
-        return self.body.selected_text()
-
-    def highlight(self, needle: str) -> int:
-        return self.body.highlight(needle)
 
     def fill_menu(self, menu: QMenu) -> None:
         if self.entry.run_id and self.host.versions:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
+from app.desktop.soon import Soon
 from app.desktop.theme import theme
 from app.desktop.widgets import IconButton, Toast, ToastHost, Translated, label
 from app.domain.stream import StreamEvent
@@ -44,10 +45,7 @@ class Pane(Translated, QWidget):
         self.bridge = bridge
         self.workflow_id = ""
         self.jobs = Jobs(self, self.show_error)
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self.reload)
+        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.column = QVBoxLayout(self)
@@ -90,8 +88,7 @@ class Pane(Translated, QWidget):
 
     def reload_soon(self) -> None:
         """Reload a moment from now, once for many calls."""
-        if not self._reload_timer.isActive():
-            self._reload_timer.start()
+        self._reload_timer.ask()
 
     def add_tool(self, icon: str, action: Callable[[], object]) -> IconButton:
         """A small button beside the heading."""

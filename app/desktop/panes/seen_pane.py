@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.desktop.panes.base import Pane
+from app.desktop.soon import Soon
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
@@ -23,10 +23,7 @@ class SeenPane(Pane):
         self._reading = False
         self._at_once = False
         """Somebody asked for it while it was read: the next reading does not wait."""
-        self._refresh = QTimer(self)
-        self._refresh.setSingleShot(True)
-        self._refresh.setInterval(refresh_ms)
-        self._refresh.timeout.connect(self._read_if_seen)
+        self._refresh = Soon(self, refresh_ms, self._read_if_seen)
 
     async def read(self, workflow_id: str) -> None:
         """Read everything of this workflow and show it, unless another one is in view by then."""
@@ -39,8 +36,7 @@ class SeenPane(Pane):
     def refresh(self) -> None:
         """Something happened: read again a moment later, once for many calls."""
         self._stale = True
-        if not self._refresh.isActive():
-            self._refresh.start()
+        self._refresh.ask()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -60,5 +56,5 @@ class SeenPane(Pane):
             self._reading = False
         if self._at_once:
             self._read_if_seen()
-        elif self._stale and not self._refresh.isActive():
-            self._refresh.start()
+        elif self._stale:
+            self._refresh.ask()
