@@ -33,7 +33,7 @@ RATE = 100
 """Tokens a second of each writer; a token has four characters."""
 WRITERS = 8
 BATCHES, WORKERS = 3, 14
-STEPS = 4
+STEPS = 3
 """Calls of each worker before it reports."""
 WAIT_S = 40
 """Seconds after which a team that does not end ends the measurement."""
@@ -82,10 +82,10 @@ class TeamModels:
     @staticmethod
     def _worker(done: int) -> tuple[Any, float]:
         if done >= STEPS:
-            return reply_text(500, seed=done), 200
+            return reply_text(300, seed=done), 400
         if done == 1:
-            return _calls("task", "TodoTool", operation="create", name="Look at the part"), 200
-        return _calls(f"step-{done}", "CalculatorTool", operation="eval", expression=f"{done} + 1"), 200
+            return _calls("task", "TodoTool", operation="create", name="Look at the part"), 400
+        return _calls(f"step-{done}", "CalculatorTool", operation="eval", expression=f"{done} + 1"), 400
 
 
 def _calls(key: str, tool: str, /, **arguments: Any) -> Any:
@@ -191,7 +191,7 @@ class Probe:
         await asyncio.sleep(0.5)
         self.ticker.start()
         view.player.play()
-        await asyncio.sleep(2 * self.seconds)
+        await asyncio.sleep(1.5 * self.seconds)
         view.player.pause()
         self.found["play"] = self.ticker.stop()
         last = view.player.last
@@ -278,7 +278,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     if arguments.child:
-        child(arguments.folder, 4 if arguments.quick else 12)
+        child(arguments.folder, 3 if arguments.quick else 12)
     else:
         compare(arguments.quick, arguments.json)
 

@@ -24,7 +24,7 @@ STARTING = {
     "plan_actions": frozenset({""}),
 }
 """The tools that start sub-agents, with the operations that do."""
-AT_ONCE, A_FRAME, FRAME_MS = 2, 3, 16
+AT_ONCE, A_FRAME, FRAME_MS = 2, 2, 16
 """A lane takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
 
 
