@@ -237,8 +237,9 @@ class ActivityPane(Pane):
     def _give_room(self) -> None:
         """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
-        margins, head = self.column.contentsMargins(), self.column.itemAt(0).sizeHint().height()
-        room = self.height() - margins.top() - margins.bottom() - head - self.column.spacing()
+        margins = self.column.contentsMargins()
+        head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
+        room = self.height() - margins.top() - margins.bottom() - head
         tree = self.tree.wanted + GAP if self.tree.members else 0
         roomy = room >= tree + self._filter.sizeHint().height() + GAP + theme().px(LOG_ROOM)
         self._filter.setVisible(bool(self.log.entries) and (used or roomy))

@@ -171,6 +171,22 @@ async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_l
     assert team.tree.geometry().bottom() < parts.widget(1).y()
 
 
+async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
+    team.window().resize(300, 600)
+    for number in range(40):
+        team.on_stream(team_event(40 + number, "message", "dot", message_id=f"m{number}", role="user", content="Check"))
+    await quiet(team, qtbot)
+    bar = team.list.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+    team.window().resize(300, 300)
+    await settle()
+    assert bar.value() == bar.maximum()
+    bar.setValue(20)
+    team.window().resize(300, 280)
+    await settle()
+    assert bar.value() == 20
+
+
 async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 500)
     await settle()
