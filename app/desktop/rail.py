@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
-from app.desktop.sidebar.column import SideColumn
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import ElidedLabel, IconButton, Translated
 from app.i18n import N_, _
@@ -17,7 +16,6 @@ from app.i18n import N_, _
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
     from app.desktop.questions.presenter import QuestionPresenter
-    from app.desktop.window import MainWindow
     from app.domain.stream import StreamEvent
 
 TITLES = {
@@ -101,7 +99,7 @@ class _DockButtons(Translated, QWidget):
 class Rail(Translated, QWidget):
     """Makes the panes' docks in a main window. It is no visible widget itself: it hears language changes for them."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge) -> None:
+    def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
         super().__init__(window)
         self.hide()
         self._window, self._bridge = window, bridge
@@ -114,7 +112,6 @@ class Rail(Translated, QWidget):
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        self.side = SideColumn(window)
         for name in TITLES:
             self.docks[name] = self._make_dock(name)
         self._put_away: set[str] = set()
@@ -158,7 +155,6 @@ class Rail(Translated, QWidget):
 
     def mend(self) -> None:
         """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
-        self.side.mend()
         timeline, context = (self.docks[name] for name in DRAWER)
         below = Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in (timeline, context))
@@ -180,8 +176,7 @@ class Rail(Translated, QWidget):
             self._open_drawer(drawer[0])
 
     def size_column(self, grown: float) -> None:
-        """Give the rail and the left column their usual widths times ``grown``."""
-        self.side.size_column(grown)
+        """Give the rail its usual width times ``grown``."""
         self._window.resizeDocks([self.docks["tasks"]], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
@@ -267,6 +262,5 @@ class Rail(Translated, QWidget):
         return False
 
     def retranslate(self) -> None:
-        self.side.retranslate()
         for name, dock in self.docks.items():
             dock.setWindowTitle(_(TITLES[name]))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget
+from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
 from app.desktop.actions import ActionRegistry
 from app.desktop.chat.panel import ChatPanel
 from app.desktop.rail import Rail
+from app.desktop.sidebar.column import SideColumn
 from app.desktop.sidebar.sidebar import Sidebar
 from app.desktop.theme import mark, theme
 from app.desktop.theme.icons import app_icon
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from app.domain.settings import Settings
     from app.domain.workflow import Workflow
 
-SIDEBAR_WIDTH = 248
 LAYOUT_VERSION = 1
 
 
@@ -57,19 +57,14 @@ class MainWindow(Translated, WindowActions):
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.chat = ChatPanel(bridge, self)
-        self.columns = QSplitter(Qt.Orientation.Horizontal, self)
-        mark(self.columns, "columns")
-        self.columns.setChildrenCollapsible(False)
         self.middle = QStackedWidget(self)
         self.middle.addWidget(self.chat)
-        self.columns.addWidget(self.sidebar)
-        self.columns.addWidget(self.middle)
-        self.columns.setHandleWidth(5)
-        self.columns.setStretchFactor(1, 1)
         self.pages = QStackedWidget(self)
         mark(self.pages, "middle")
-        self.pages.addWidget(self.columns)
+        self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
+        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
         self.rail = Rail(self, bridge)
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
@@ -123,7 +118,7 @@ class MainWindow(Translated, WindowActions):
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.pages.setCurrentWidget(self.columns)
+        self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications)
         self.presenter.set_view("", None)
@@ -155,7 +150,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
-        self.pages.setCurrentWidget(self.columns)
+        self.pages.setCurrentWidget(self.middle)
 
     def show_problem(self, error: object) -> None:
         """An error that no card shows: a toast in the reader's language."""
@@ -168,7 +163,6 @@ class MainWindow(Translated, WindowActions):
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
-            "columns": _text(self.columns.saveState()),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
             "unread": " ".join(sorted(self.sidebar.model.unread)),
@@ -180,9 +174,8 @@ class MainWindow(Translated, WindowActions):
             self.restoreGeometry(_bytes(kept["geometry"]))
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+            self.side.mend()
             self.rail.mend()
-        if kept.get("columns"):
-            self.columns.restoreState(_bytes(kept["columns"]))
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         for workflow_id in kept.get("unread", "").split():
             self.sidebar.model.set_unread(workflow_id, True)
@@ -190,12 +183,11 @@ class MainWindow(Translated, WindowActions):
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""
         grown = 1 + (theme().scale - 1) * 0.5
-        side = round(SIDEBAR_WIDTH * grown)
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.chat.setMinimumWidth(round(400 * grown))
-        self.columns.setSizes([side, max(400, self.width() - side)])
         self.rail.fit_scale()
+        self.side.size_column(grown)
         self.rail.size_column(grown)
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
@@ -231,6 +223,7 @@ class MainWindow(Translated, WindowActions):
         self.setWindowTitle("Atelier")
         self.setAccessibleName(_("Atelier, main window"))
         self.actions_.retranslate()
+        self.side.retranslate()
         if self.presenter is not None:
             self.presenter.retranslate()
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QSplitter, QStackedWidget
+    from PySide6.QtWidgets import QStackedWidget
 
     from app.desktop.actions import ActionRegistry
     from app.desktop.bridge import Bridge
@@ -22,8 +22,8 @@ class WindowParts(QMainWindow):
     """Base of ``MainWindow``, which makes the parts. What is handed the window takes this, so that it need not import the window.
 
     Attributes:
-        pages: ``columns``, or what stands in their place while the engine is not open.
-        columns, middle: the workflows beside the middle, and what is shown there: the conversation or a replay.
+        pages: ``middle``, or what stands in its place while the engine is not open.
+        middle: the conversation, or a replay.
         presenter: None until the first paint is over.
     """
 
@@ -33,7 +33,6 @@ class WindowParts(QMainWindow):
     chat: ChatPanel
     rail: Rail
     pages: QStackedWidget
-    columns: QSplitter
     middle: QStackedWidget
     actions_: ActionRegistry
     presenter: Any

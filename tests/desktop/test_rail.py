@@ -60,13 +60,13 @@ async def test_hiding_the_left_column_gives_its_room_away(window: MainWindow, qt
     left = place(window, "chat-view").x()
     window.toggle_sidebar()
     await settle()
-    assert not window.rail.side.dock.isVisible()
+    assert not window.side.dock.isVisible()
     assert place(window, "chat-view").x() < left
     kept = window.layout_state()
     other = await started(qtbot)
     other.restore_layout(kept)
     await settle()
-    assert not other.rail.side.dock.isVisible()
+    assert not other.side.dock.isVisible()
     window.toggle_sidebar()
     await settle()
     assert place(window, "chat-view").x() == left
@@ -74,12 +74,14 @@ async def test_hiding_the_left_column_gives_its_room_away(window: MainWindow, qt
 
 async def test_a_layout_that_does_not_know_the_column_leaves_it_where_it_is(window: MainWindow) -> None:
     left = place(window, "chat-view").x()
-    dock = window.rail.side.dock
+    dock = window.side.dock
     window.removeDockWidget(dock)
     strange = window.saveState(LAYOUT_VERSION)
-    window.rail.side.mend()
+    window.side.mend()
     window.restoreState(strange, LAYOUT_VERSION)
+    window.side.mend()
     window.rail.mend()
+    window.side.size_column(1.0)
     window.rail.size_column(1.0)
     await settle()
     assert dock.isVisible()

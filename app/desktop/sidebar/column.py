@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QDockWidget, QFrame, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
 from app.i18n import _
-
-if TYPE_CHECKING:
-    from app.desktop.window import MainWindow
 
 WIDTH = 248
 """Usual width, in logical pixels at 100 %."""
 
 
 class SideColumn(QObject):
-    """Holds the window's sidebar in a dock that cannot be moved, shown as long as the sidebar is not hidden and the columns are in view.
+    """Holds the window's sidebar in a dock that cannot be moved, shown while the sidebar is not hidden and ``beside`` is the page in view.
 
     A dock, and not a part of the middle: a main window lays its lower panes out below its whole middle, but beside its docks.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: QWidget) -> None:
         super().__init__(window)
-        self._window, self._sidebar = window, window.sidebar
+        self._window, self._sidebar, self._pages, self._beside = window, sidebar, pages, beside
         self.dock = QDockWidget(window)
         self.dock.setObjectName("dock-sidebar")
         self.dock.setWindowTitle(_("Workflows"))
@@ -35,10 +30,9 @@ class SideColumn(QObject):
         self.dock.setTitleBarWidget(bar)
         self.dock.toggleViewAction().setVisible(False)  # the window has its own action for the sidebar
         self.dock.setWidget(self._sidebar)
-        window.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
         self.mend()
         self._sidebar.installEventFilter(self)
-        window.pages.currentChanged.connect(lambda *_: self._follow())
+        pages.currentChanged.connect(lambda *_: self._follow())
 
     def mend(self) -> None:
         """Take the place at the left, also after a layout was put back that knows nothing of it."""
@@ -61,5 +55,5 @@ class SideColumn(QObject):
         return False
 
     def _follow(self) -> None:
-        in_view = self._window.pages.currentWidget() is self._window.columns
+        in_view = self._pages.currentWidget() is self._beside
         self.dock.setVisible(in_view and not self._sidebar.isHidden())
