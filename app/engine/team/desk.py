@@ -17,6 +17,7 @@ from app.policy.rights import Rights, grant
 from app.tools.base import ChildRequest, Colleague
 from app.tools.modes import PLANNERS
 from app.tools.sections import PLANNING
+from app.tools.teams.base import listed
 
 if TYPE_CHECKING:
     from app.engine.journal import RunHandle
@@ -91,8 +92,7 @@ class TeamDesk:
         known = self._handle.current.children
         found = next((child for child in known if child.id == child_id), None)
         if found is None:
-            listed = ", ".join(f"{child.id} ({child.name})" for child in known) or "none"
-            raise ToolError(f"You have no sub-agent {child_id}. Yours: {listed}.", code="unknown_child")
+            raise ToolError(f"You have no sub-agent {child_id}. Yours: {listed(known)}.", code="unknown_child")
         if found.status.over or found.started_at is None:
             raise ToolError(f"{found.name} is not at work: {found.status.value}.", code="not_running")
         return await self._teams.terminate(self._handle, child_id)
