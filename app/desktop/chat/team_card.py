@@ -74,8 +74,7 @@ class TeamCard(ToolCard):
             return
         members = self.members
         self._listed = [member.run_id for member in members]
-        for run_id in [run_id for run_id in self._lanes if run_id not in self._listed]:
-            self._lanes.pop(run_id).deleteLater()
+        self._drop_lanes(members)
         for lane in self._lanes.values():
             lane.refresh()
         self._make(members, AT_ONCE)
@@ -89,6 +88,12 @@ class TeamCard(ToolCard):
         self.bar.setRange(0, max(1, len(members)))
         self.bar.setValue(done)
         self.bar.setAccessibleName(_("Progress of the batch"))
+
+    def _drop_lanes(self, members: list[Member]) -> None:
+        """Those of agents that are no more; in a replay they go as they came."""
+        listed = {member.run_id for member in members}
+        for run_id in [run_id for run_id in self._lanes if run_id not in listed]:
+            self._lanes.pop(run_id).deleteLater()
 
     def _make(self, members: list[Member], most: int) -> None:
         """Make up to ``most`` of the lanes that are missing, from the top; a timer goes on with the others."""
@@ -106,7 +111,9 @@ class TeamCard(ToolCard):
             self._making.stop()
 
     def _make_more(self) -> None:
-        self._make(self.members, A_FRAME)
+        members = self.members
+        self._drop_lanes(members)
+        self._make(members, A_FRAME)
 
     def _show_stages(self, members: list[Member]) -> None:
         """Stages are named when there are several."""

@@ -14,7 +14,7 @@ from app.desktop.theme import theme
 from app.domain.agent import Budget
 from app.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.scenario import child, event
+from tests.desktop.team.scenario import child, event, tree
 
 
 async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:
@@ -204,3 +204,19 @@ async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_f
     assert card.bar.maximum() == 14
     tops = [lane.y() for lane in card.lanes]
     assert tops == sorted(set(tops))
+
+
+async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    model = team.panel.team
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        model.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    assert card._making.isActive()
+    model.state.clear()
+    model.state.take(tree())
+    qtbot.waitUntil(lambda: not card._making.isActive())
+    await team.settled()
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
+    qtbot.waitUntil(lambda: len(card.findChildren(Lane, "agent-lane")) == 2)
