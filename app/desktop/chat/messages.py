@@ -151,6 +151,8 @@ class UserBubble(MessageWidget):
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
+        for picture in self._pictures:
+            picture.setAccessibleName(_("Attached picture"))
         self._waiting.setText(_("sending"))
         self._actions.retranslate()
         self._switch.retranslate()
@@ -314,6 +316,5 @@ def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
         )
         picture.setDevicePixelRatio(ratio)
     shown.setPixmap(picture)
-    shown.setAccessibleName(_("Attached picture"))
     shown.adjustSize()
     return shown

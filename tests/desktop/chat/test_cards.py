@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import i18n
@@ -195,6 +195,15 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
     i18n.set_language("fr")
     QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
     assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
+
+
+def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=[{"data": ""}]), host)
+    names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
+    assert "Attached picture" in names
+    i18n.set_language("fr")
+    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
 
 
 def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:

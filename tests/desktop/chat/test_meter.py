@@ -30,6 +30,9 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter.brief = True
     meter.retranslate()
     assert meter.text.text() == "3.0\u202fk"
+    meter.brief = False
+    meter.show_usage(Usage(tokens_input=1))
+    assert meter.text.text() == "1 token"
     assert "Sent: 3" in meter.toolTip()
 
 
