@@ -68,17 +68,10 @@ class Answering(Control):
             call = now.call(request.call_id)
             if asked is None or call is None or call.status != "asked":
                 raise ConflictError(N_("This was decided already."))
-            decided = ApprovalDecided(
-                approval_id=approval_id,
-                call_id=asked.call_id,
-                status=decision.status,
-                arguments=decision.arguments if decision.arguments != asked.arguments else None,
-                scope=decision.scope,
-                rule=decision.rule,
-                note=decision.note,
-                decided_by=decision.decided_by,
-                seen_ms=request.seen_ms,
-            )
+            fields = dict(decision)
+            if decision.arguments == asked.arguments:
+                fields["arguments"] = None
+            decided = ApprovalDecided(approval_id=approval_id, call_id=asked.call_id, seen_ms=request.seen_ms, **fields)
             if decision.status is ApprovalStatus.APPROVED:
                 return [decided, *_covered(now, asked, decision)]
             return [decided, *closed(call, CallStatus.ERROR, rejection(asked, decision.note, decision.decided_by), code="rejected")]
