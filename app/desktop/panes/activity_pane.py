@@ -85,6 +85,7 @@ class ActivityPane(Pane):
         self._stack.addWidget(self._splitter)
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.list.setMinimumHeight(LEAST_LOG)
+        self._stack.setMinimumHeight(LEAST_LOG)  # what it holds would be cut: an ignored size hint asks for no room
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
         self._redraw = QTimer(self)
