@@ -79,6 +79,7 @@ class ChatHeader(Translated, QWidget):
 
     def _fit_title(self) -> None:
         """No wider than its text, and some words of it whatever stands beside it."""
+        self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
         self.title.setMinimumWidth(min(theme().px(_TITLE), whole))
         self.title.setMaximumWidth(whole)
