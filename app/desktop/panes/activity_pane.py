@@ -41,6 +41,8 @@ LOG_ROOM = 104
 """Height, in pixels at 100 %, that the list keeps when the filter is shown without being asked for: four rows."""
 LEAST_LOG = 48
 """Height of the list in the shortest pane, in pixels."""
+DETAILS_ROOM = 120
+"""Height that the details of a row get before the tree has more than its least, in pixels at 100 %."""
 GAP = 8
 """Between the parts of the pane, in pixels."""
 CHIP = 76
@@ -85,7 +87,6 @@ class ActivityPane(Pane):
         self._stack.addWidget(self._splitter)
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.list.setMinimumHeight(LEAST_LOG)
-        self._stack.setMinimumHeight(LEAST_LOG)  # what it holds would be cut: an ignored size hint asks for no room
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
         self._redraw = QTimer(self)
@@ -228,7 +229,6 @@ class ActivityPane(Pane):
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))
         self.tree.setVisible(bool(self.tree.members))
-        self._give_room()
         self._show_details()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -242,9 +242,13 @@ class ActivityPane(Pane):
         head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
         room = self.height() - margins.top() - margins.bottom() - head
         tree = self.tree.wanted + GAP if self.tree.members else 0
+        tree_least = self.tree.minimumHeight() + GAP if tree else 0
         roomy = room >= tree + self._filter.sizeHint().height() + GAP + theme().px(LOG_ROOM)
         self._filter.setVisible(bool(self.log.entries) and (used or roomy))
         self._find.setVisible(bool(self.log.entries) and not roomy)
+        left = room - tree_least - (self._filter.sizeHint().height() + GAP if not self._filter.isHidden() else 0)
+        wanted = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
+        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint asks for no room
         if tree:
             least = self._lower.minimumSizeHint().height()
             upper = max(0, min(self._dragged or self.tree.wanted, self.tree.wanted, room - GAP - least))
@@ -263,6 +267,7 @@ class ActivityPane(Pane):
     def _show_details(self) -> None:
         entry = self.list.current_entry()
         self._details.setVisible(entry is not None)
+        self._give_room()
         if entry is None:
             return
         self._title.setText(entry_title(entry))

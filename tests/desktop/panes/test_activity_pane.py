@@ -171,6 +171,17 @@ async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_l
     assert team.tree.geometry().bottom() < parts.widget(1).y()
 
 
+async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane) -> None:
+    for height in (600, 360):
+        team.window().resize(300, height)
+        team.list.setCurrentIndex(team.list.model().index(0, 0))
+        await settle()
+        assert team.details.visibleRegion().boundingRect().height() >= 50, height
+        team._close.click()
+        await settle()
+        assert team.tree.height() == team.tree.wanted
+
+
 async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 600)
     for number in range(40):
