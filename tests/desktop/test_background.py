@@ -30,6 +30,7 @@ async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Pr
     assert alerted == [away.window]
     assert away.toast() == "“Second” is done"
     toast = away.window.toasts.current
+    assert toast is not None
     assert not toast.timer.isActive()
     monkeypatch.setattr(away.window, "isActiveWindow", lambda: True)
     QCoreApplication.sendEvent(away.window, QEvent(QEvent.Type.WindowActivate))
@@ -48,7 +49,9 @@ async def test_with_notifications_off_it_waits_in_the_window_too(away: Program) 
     away.end("w2", "error")
     await settle()
     assert away.toast() == "“Second” failed"
-    assert not away.window.toasts.current.timer.isActive()
+    toast = away.window.toasts.current
+    assert toast is not None
+    assert not toast.timer.isActive()
 
 
 async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Program) -> None:
