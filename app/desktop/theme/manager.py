@@ -127,7 +127,8 @@ class Theme(QObject):
         values = {name: getattr(tokens, name) for name in names}
         values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 28, 30, 32, 34, 36)}
         values |= {
-            "round16": f"{(self.px(16) + 2) // 2}px",  # of a circle with its border of 1 px; Qt draws a square where half the width is passed
+            # Half the width of a circle with its border of 1 px: Qt draws a square where the radius is larger than that.
+            "round16": f"{(self.px(16) + 2) // 2}px",
             "round14": f"{(self.px(14) + 4) // 2}px",  # the same with a border of 2 px
             "half14": f"{self.px(14) // 2}px",
             "icons": (assets.resource_dir() / "icons" / "indicators").as_posix(),
