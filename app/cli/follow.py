@@ -16,7 +16,7 @@ from app.cli.output import Output
 from app.cli.render import Renderer
 from app.domain.errors import AtelierError, ConflictError
 from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import Run, RunStatus
+from app.domain.workflow import Run, RunMode, RunStatus
 from app.engine.following import standing
 from app.i18n import _
 
@@ -232,10 +232,13 @@ class Follower:
                 self._renderer.show(event)
 
 
-async def let_go_on(atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False) -> None:
+async def let_go_on(
+    atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False, stepping: bool = False
+) -> None:
     """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.
 
     ``raised`` is added to the caps of every agent that stopped at one of these limits; with ``finish`` each of those gives a last answer.
+    With ``stepping`` each of them stands before its next step.
 
     Raises:
         ConflictError: the run is over, or at work already.
@@ -245,7 +248,8 @@ async def let_go_on(atelier: Atelier, run: Run, raised: Mapping[LimitKind, float
     async def go_on(run_id: str) -> None:
         limit = limits.get(run_id)
         added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
-        await atelier.runs.resume(run_id, raise_limits=added, finish=finish and limit is not None)
+        mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
+        await atelier.runs.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
 
     await go_on(run.id)
     for each in await atelier.repos.runs.teams([run.id]):

@@ -10,14 +10,14 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
-from app.cli.output import Terminal
+from app.cli.output import ReaderGone, Terminal
 from app.cli.parser import HelpShown, Usage, parse
-from app.i18n import _, set_language
+from app.i18n import LANGUAGES, _, set_language
 
 if TYPE_CHECKING:
     from app.engine.atelier import Atelier
@@ -31,17 +31,19 @@ _redactor: Any = None
 
 
 def early_language(argv: Sequence[str]) -> str:
-    """The language ``--lang`` names, looked up before the grammar (whose own texts are translated) exists."""
+    """The language ``--lang`` names, else ATELIER_LANG; looked up before the grammar (whose own texts are translated) exists."""
     for index, argument in enumerate(argv):
         if argument == "--lang" and index + 1 < len(argv):
             return argv[index + 1]
         if argument.startswith("--lang="):
             return argument.partition("=")[2]
-    return ""
+    named = os.environ.get("ATELIER_LANG", "")
+    return named if named in LANGUAGES else ""
 
 
 def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
     """The arguments, or the exit status when help, the version or an error was printed."""
+    open_streams()
     set_language(early_language(argv))
     try:
         return parse(argv)
@@ -57,6 +59,13 @@ def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
     """Perform a command in this process or, when another one holds the data folder, in that one."""
     utf8_streams()
     return asyncio.run(_session(arguments, argv))
+
+
+def open_streams() -> None:
+    """A standard stream that was closed (``>&-``, a program without a console) is empty, or takes everything in silence."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def utf8_streams() -> None:
@@ -83,9 +92,9 @@ async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
             return await _perform_somewhere(arguments, argv, terminal)
         except asyncio.CancelledError:
             return CANCELLED
-        except BrokenPipeError:
-            # The reader of our output went away (``| head``): nothing can be said any more.
-            sys.stdout = open(os.devnull, "w")  # noqa: ASYNC230, PTH123, SIM115
+        except ReaderGone:
+            # What stands in the buffers cannot be written when the process ends either.
+            sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: ASYNC230, PTH123, SIM115
             return FAILED
 
 
@@ -129,7 +138,7 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
 
     if arguments.accept_loss:
         await accept_loss(root)
-    async with Atelier.open(root, language=arguments.lang) as atelier:
+    async with Atelier.open(root, language=early_language(argv)) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier):
             return await perform(atelier, arguments, terminal)
@@ -210,8 +219,9 @@ def interrupts(terminal: Terminal) -> Iterator[None]:
     count = 0
 
     def cancel() -> None:
-        terminal.note(_("Cancelling and saving. Press Ctrl-C again to kill."), "warn")
         task.cancel()
+        with suppress(ReaderGone):
+            terminal.note(_("Cancelling and saving. Press Ctrl-C again to kill."), "warn")
 
     def on_signal(number: int, frame: Any) -> None:
         nonlocal count

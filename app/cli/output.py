@@ -14,6 +14,10 @@ RESET = "\x1b[0m"
 STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
 
 
+class ReaderGone(Exception):
+    """Nobody reads the output any more (``| head``): the command ends, and there is nobody to tell why."""
+
+
 class Output(Protocol):
     """What a command gets to talk to its user.
 
@@ -89,17 +93,21 @@ class Terminal:
         self._clean = self._stdout.isatty() and not json
 
     def write(self, text: str) -> None:
-        self._stdout.write(printable(text) if self._clean else text)
-        self._stdout.flush()
+        self._put(self._stdout, printable(text) if self._clean else text)
 
     def note(self, text: str, style: str = "dim") -> None:
         shown = printable(text) if self._styled else text
-        self._stderr.write(f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
-        self._stderr.flush()
+        self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
+
+    def _put(self, stream: TextIO, text: str) -> None:
+        try:
+            stream.write(text)
+            stream.flush()
+        except BrokenPipeError:
+            raise ReaderGone from None
 
     async def ask(self, prompt: str) -> str | None:
-        self._stderr.write(prompt)
-        self._stderr.flush()
+        self._put(self._stderr, prompt)
         # A question that was answered elsewhere leaves its read running; the next question takes that line.
         if self._line is None:
             self._line = asyncio.ensure_future(in_thread(self._stdin.readline))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from math import inf, nan
 from typing import Any, NoReturn
 
 from app import __version__
+from app.cli import argparse_words
 from app.i18n import LANGUAGES, _
 
 GROUPS = (
@@ -85,7 +87,8 @@ class Adder:
 
 
 def build_parser() -> Parser:
-    """The whole grammar."""
+    """The whole grammar, in the current language."""
+    argparse_words.translate()
     common = global_options()
     parser = Parser(
         prog="atelier",
@@ -120,8 +123,10 @@ def number(kind: type, *, least: float, name: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(_("{name} must be a number, not {text}", name=name, text=repr(text))) from None
-        if not value >= least or value == float("inf"):
+            value = nan
+        if value != value or value in (inf, -inf):  # not a number, or not a finite one
+            raise argparse.ArgumentTypeError(_("{name} must be a number, not {text}", name=name, text=repr(text)))
+        if value < least:
             raise argparse.ArgumentTypeError(_("{name} must be at least {least}, not {text}", name=name, least=least, text=text))
         return value
 

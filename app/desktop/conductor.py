@@ -1,13 +1,11 @@
-"""What concerns a whole run: step mode, the panes that show it in time, its replay and forks, and the end of what works out of sight."""
+"""What concerns a whole run: step mode, the panes that show it in time, its replay and forks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QHBoxLayout
 
-from app.desktop.background import BackgroundWatch
 from app.desktop.panes.activity_pane import ActivityPane
 from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.timeline_pane import TimelinePane
@@ -16,27 +14,24 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.replay.view import ReplayView
-    from app.desktop.window import MainWindow
+    from app.desktop.window_parts import WindowParts
 
 
 class Conductor(QObject):
     """Made by the window after its first paint, when the panes are there."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
         self._window, self._bridge = window, window.bridge
         self.replay: ReplayView | None = None
         self.step_bar = StepBar(window.bridge, window)
         window.chat.add_above_composer(self.step_bar)
         self.step_toggle = StepToggle(window.chat.header)
-        row = window.chat.header.layout()
-        if isinstance(row, QHBoxLayout):
-            row.insertWidget(row.count() - 1, self.step_toggle)
+        window.chat.header.add(self.step_toggle)
         self.step_toggle.off_wanted.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
         window.chat.workflow_shown.connect(self._on_shown)
         self._connect_panes()
-        self.background = BackgroundWatch(window)
         self.refresh_actions()
 
     def _connect_panes(self) -> None:

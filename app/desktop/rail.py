@@ -33,6 +33,8 @@ DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42
 """Most of the window's height that it takes when it is opened."""
 WIDTH = 300
+HEIGHTS = [224, 344, 282]
+"""Of tasks, activity and memory one above the other: five tasks, five agents with two rows of what they did, three memories."""
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
 LEAST = (180, 90)
@@ -148,7 +150,7 @@ class Rail(Translated, QWidget):
             self._window.tabifyDockWidget(self.docks["memory"], self.docks[name])
         self.docks["memory"].raise_()
         self.size_column(1.0)
-        heights = [300, 500] if self._compact else [200, 290, 360]
+        heights = [300, 500] if self._compact else HEIGHTS
         self._window.resizeDocks([self.docks[name] for name in stack], heights, Qt.Orientation.Vertical)
 
     def mend(self) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
+from app.desktop.soon import Soon
 from app.desktop.theme import mark, theme
 from app.desktop.widgets import Translated, label
 from app.desktop.widgets.basic import native_keys
@@ -57,6 +58,8 @@ class StepBar(Translated, QFrame):
         self.on = QPushButton(self)
         self.on.setObjectName("step-run-on")
         mark(self.on, "ghost")
+        for button in (self.next, self.on):
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 6, 6, 6)
         row.setSpacing(8)
@@ -64,10 +67,7 @@ class StepBar(Translated, QFrame):
         row.addWidget(self._text, 1)
         row.addWidget(self.on)
         row.addWidget(self.next)
-        self._look = QTimer(self)
-        self._look.setSingleShot(True)
-        self._look.setInterval(LOOK_MS)
-        self._look.timeout.connect(self.look)
+        self._look = Soon(self, LOOK_MS, self.look)
         self.next.clicked.connect(self.take_step)
         self.on.clicked.connect(self.run_on)
         bridge.stream_event.connect(self._on_stream)
@@ -111,8 +111,7 @@ class StepBar(Translated, QFrame):
         if event.run_id == self._caught and status == "paused":
             self._caught = ""
             self.bridge.start(self._hold(event.run_id))
-        if not self._look.isActive():
-            self._look.start()
+        self._look.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
         before = bool(self.waiting)
@@ -161,7 +160,6 @@ class StepBar(Translated, QFrame):
 
     async def _catch(self, workflow_id: str) -> None:
         """Pause the working run, so that it can be stepped from its next safe place."""
-
         run_id = await self.bridge.call(lambda a: a.runs.active(workflow_id))
         if run_id and workflow_id == self.workflow_id:
             self._freed.discard(run_id)
@@ -202,7 +200,6 @@ class StepBar(Translated, QFrame):
             button.setText(" " + text)
             button.setAccessibleName(text)
             button.setToolTip(f"{text} ({native_keys(key)})")
-            button.setCursor(Qt.CursorShape.PointingHandCursor)
         self._say()
 
 

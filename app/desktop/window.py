@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget
+from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
 from app.desktop.actions import ActionRegistry
 from app.desktop.chat.panel import ChatPanel
 from app.desktop.rail import Rail
+from app.desktop.sidebar.column import SideColumn
 from app.desktop.sidebar.sidebar import Sidebar
 from app.desktop.theme import mark, theme
 from app.desktop.theme.icons import app_icon
@@ -22,12 +23,10 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
-    from app.desktop.conductor import Conductor
-    from app.desktop.palette import Command, CommandPalette
+    from app.desktop.startup_error import StartupErrorPage
     from app.domain.settings import Settings
     from app.domain.workflow import Workflow
 
-SIDEBAR_WIDTH = 248
 LAYOUT_VERSION = 1
 
 
@@ -58,28 +57,18 @@ class MainWindow(Translated, WindowActions):
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.chat = ChatPanel(bridge, self)
-        self.columns = QSplitter(Qt.Orientation.Horizontal, self)
-        mark(self.columns, "columns")
-        self.columns.setChildrenCollapsible(False)
         self.middle = QStackedWidget(self)
         self.middle.addWidget(self.chat)
-        self.columns.addWidget(self.sidebar)
-        self.columns.addWidget(self.middle)
-        self.columns.setHandleWidth(5)
-        self.columns.setStretchFactor(1, 1)
         self.pages = QStackedWidget(self)
         mark(self.pages, "middle")
-        self.pages.addWidget(self.columns)
+        self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
+        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
         self.rail = Rail(self, bridge)
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
-        self.conductor: Conductor | None = None
-        self._palette: CommandPalette | None = None
-        self._settings_window: Any = None
-        self._error_page: Any = None
-        self._search_dialog: Any = None
-        self._shown_once = False
+        self._error_page: StartupErrorPage | None = None
         self._connect()
         self._size_columns()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
@@ -107,6 +96,7 @@ class MainWindow(Translated, WindowActions):
         """Make what the first paint did not need: panes and the question presenter."""
         if self.presenter is not None:
             return
+        from app.desktop.background import BackgroundWatch
         from app.desktop.conductor import Conductor
         from app.desktop.questions.presenter import QuestionPresenter
 
@@ -123,11 +113,12 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self._background = BackgroundWatch(self)
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.pages.setCurrentWidget(self.columns)
+        self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications)
         self.presenter.set_view("", None)
@@ -159,19 +150,12 @@ class MainWindow(Translated, WindowActions):
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
-        self.pages.setCurrentWidget(self.columns)
+        self.pages.setCurrentWidget(self.middle)
 
     def show_problem(self, error: object) -> None:
         """An error that no card shows: a toast in the reader's language."""
         localized = getattr(error, "localized", None)
         self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
-
-    def raise_up(self) -> None:
-        """A second start of the program asked for the window."""
-        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
-        self.show()
-        self.raise_()
-        self.activateWindow()
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
@@ -179,7 +163,6 @@ class MainWindow(Translated, WindowActions):
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
-            "columns": _text(self.columns.saveState()),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
             "unread": " ".join(sorted(self.sidebar.model.unread)),
@@ -191,9 +174,8 @@ class MainWindow(Translated, WindowActions):
             self.restoreGeometry(_bytes(kept["geometry"]))
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+            self.side.mend()
             self.rail.mend()
-        if kept.get("columns"):
-            self.columns.restoreState(_bytes(kept["columns"]))
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         for workflow_id in kept.get("unread", "").split():
             self.sidebar.model.set_unread(workflow_id, True)
@@ -201,12 +183,11 @@ class MainWindow(Translated, WindowActions):
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""
         grown = 1 + (theme().scale - 1) * 0.5
-        side = round(SIDEBAR_WIDTH * grown)
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.chat.setMinimumWidth(round(400 * grown))
-        self.columns.setSizes([side, max(400, self.width() - side)])
         self.rail.fit_scale()
+        self.side.size_column(grown)
         self.rail.size_column(grown)
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
@@ -218,28 +199,6 @@ class MainWindow(Translated, WindowActions):
         button = self.sidebar.foot.menu
         menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
-    def _palette_workflows(self) -> Iterable[Command]:
-        from app.desktop.palette import Command
-
-        def opener(workflow_id: str) -> Callable[[], object]:
-            return lambda: self.chat.open_workflow(workflow_id)
-
-        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
-
-    def _with_current(self, run: Callable[[str], object]) -> None:
-        if self.chat.workflow_id:
-            run(self.chat.workflow_id)
-
-    def _set(self, **fields: Any) -> None:
-        self.bridge.do(lambda a: a.settings.update(**fields))
-
-    def _refresh_actions(self) -> None:
-        there = bool(self.chat.workflow_id)
-        for name in ("rename", "pin", "duplicate", "export", "delete"):
-            self.actions_[f"{name}-workflow"].setEnabled(there)
-        self.actions_["find"].setEnabled(there)
-        self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
-
     # -- reactions --------------------------------------------------------------------------------------------------------------
     def _on_shown(self, workflow_id: str) -> None:
         self.sidebar.select(workflow_id)
@@ -249,20 +208,11 @@ class MainWindow(Translated, WindowActions):
         self._refresh_actions()
 
     def _open_providers(self) -> None:
-        self.open_settings()
-        self._settings_window.show_page("providers")
+        self._open_settings().show_page("providers")
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:
             self.new_workflow()
-
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
-        if workflow_id:
-            self.chat.open_workflow(workflow_id)
-        if kind == "message":
-            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
-        elif kind in {"report", "memory"}:
-            self.rail.show_pane("reports" if kind == "report" else "memory")
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()
@@ -273,6 +223,7 @@ class MainWindow(Translated, WindowActions):
         self.setWindowTitle("Atelier")
         self.setAccessibleName(_("Atelier, main window"))
         self.actions_.retranslate()
+        self.side.retranslate()
         if self.presenter is not None:
             self.presenter.retranslate()
 

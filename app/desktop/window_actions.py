@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtCore import QTimer, Signal
 
 from app.desktop.actions import action
 from app.desktop.theme import theme
 from app.desktop.theme.icons import app_icon
-from app.i18n import N_
+from app.desktop.window_parts import WindowParts
+from app.i18n import N_, _
 
 if TYPE_CHECKING:
-    from app.desktop.actions import ActionRegistry
-    from app.desktop.bridge import Bridge
-    from app.desktop.chat.panel import ChatPanel
+    from app.desktop.chat.search_everywhere import SearchEverywhere
     from app.desktop.conductor import Conductor
-    from app.desktop.rail import Rail
-    from app.desktop.sidebar.sidebar import Sidebar
+    from app.desktop.palette import Command, CommandPalette
+    from app.desktop.settings.window import SettingsWindow
 
 
-class WindowActions(QMainWindow):
-    """The part of the window that is actions; it has the parts named here.
+class WindowActions(WindowParts):
+    """The part of the window that is actions, and the windows they open, each made when it is first wanted.
 
     Signals:
         language_wanted: switch the program's language.
@@ -30,23 +29,32 @@ class WindowActions(QMainWindow):
 
     language_wanted = Signal(str)
 
-    bridge: Bridge
-    sidebar: Sidebar
-    chat: ChatPanel
-    rail: Rail
-    actions_: ActionRegistry
-    presenter: Any
-    conductor: Conductor | None
-    _palette: Any
-    _settings_window: Any
-    _search_dialog: Any
-    _palette_workflows: Any
-    _with_current: Any
-    _refresh_actions: Any
-    _on_hit: Any
-    _set: Any
-    _size_columns: Any
+    conductor: Conductor | None = None
+    _palette: CommandPalette | None = None
+    _settings_window: SettingsWindow | None = None
+    _search_dialog: SearchEverywhere | None = None
 
+    # -- what they share ------------------------------------------------------------------------------------------------------
+    def _refresh_actions(self) -> None:
+        """Only what can be done now can be chosen."""
+        there = bool(self.chat.workflow_id)
+        for name in ("rename", "pin", "duplicate", "export", "delete"):
+            self.actions_[f"{name}-workflow"].setEnabled(there)
+        self.actions_["find"].setEnabled(there)
+        self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
+
+    def _with_current(self, run: Callable[[str], object]) -> None:
+        if self.chat.workflow_id:
+            run(self.chat.workflow_id)
+
+    def _set(self, **fields: Any) -> None:
+        self.bridge.do(lambda a: a.settings.update(**fields))
+
+    def _size_columns(self) -> None:
+        """Give every column its usual width at the present size of text."""
+        raise NotImplementedError
+
+    # -- workflows ------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
     def new_workflow(self) -> None:
         self.chat.close_workflow()
@@ -92,6 +100,15 @@ class WindowActions(QMainWindow):
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
 
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+        if workflow_id:
+            self.chat.open_workflow(workflow_id)
+        if kind == "message":
+            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
+        elif kind in {"report", "memory"}:
+            self.rail.show_pane("reports" if kind == "report" else "memory")
+
+    # -- runs -----------------------------------------------------------------------------------------------------------------
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
     def stop_run(self) -> None:
         self.chat.stop()
@@ -124,6 +141,7 @@ class WindowActions(QMainWindow):
     def attach_pictures(self) -> None:
         self.chat.composer.pick()
 
+    # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
     def jump_to_latest(self) -> None:
         self.chat.view.scroll_to_end()
@@ -196,6 +214,7 @@ class WindowActions(QMainWindow):
     def normal_text(self) -> None:
         self._set(font_scale=100)
 
+    # -- the program ----------------------------------------------------------------------------------------------------------
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
     def command_palette(self) -> None:
         from app.desktop.palette import CommandPalette
@@ -204,8 +223,19 @@ class WindowActions(QMainWindow):
             self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
         self._palette.popup()
 
+    def _palette_workflows(self) -> Iterable[Command]:
+        from app.desktop.palette import Command
+
+        def opener(workflow_id: str) -> Callable[[], object]:
+            return lambda: self.chat.open_workflow(workflow_id)
+
+        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
+
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
     def open_settings(self) -> None:
+        self._open_settings()
+
+    def _open_settings(self) -> SettingsWindow:
         from app.desktop.settings.window import SettingsWindow
 
         if self._settings_window is None:
@@ -215,6 +245,7 @@ class WindowActions(QMainWindow):
         self._settings_window.show()
         self._settings_window.raise_()
         self._settings_window.activateWindow()
+        return self._settings_window
 
     @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
     def language_french(self) -> None:

@@ -123,6 +123,24 @@ class ApprovalPolicy(ApprovalSettings):
     mode: ApprovalMode = ApprovalMode.SELECTIVE
 
 
+class Decision(Model):
+    """What was decided about one call.
+
+    Attributes:
+        arguments: what the call runs with instead of the model's own arguments; None leaves them.
+        rule: what ``always`` allows from now on.
+        note: why it was rejected, in words for the agent.
+        decided_by: ``user``, ``timeout`` or ``stop``.
+    """
+
+    status: ApprovalStatus
+    arguments: dict[str, Any] | None = None
+    scope: ApprovalScope = ApprovalScope.ONCE
+    rule: AllowRule | None = None
+    note: str = ""
+    decided_by: str = "user"
+
+
 class Ancestor(Model):
     """A run above a sub-agent; a lineage lists them from the root to the parent."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from app.domain.agent import Budget
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.approval import ApprovalRequest, Decision
 from app.domain.event_base import Event, LimitKind, Retention
 from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+
+AnsweredBy = Literal["parent", "user", "engine"]
+"""Who answered a sub-agent: the parent's model, the user in its place, or the engine for a parent that will not answer any more."""
 
 
 class ApprovalRequested(Event):
@@ -18,13 +21,11 @@ class ApprovalRequested(Event):
     approval: ApprovalRequest
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(Event, Decision):
     """A person, or the time that ran out, decided about one call.
 
     Attributes:
-        arguments: what the call runs with instead of the model's own arguments; None leaves them.
         scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
-        note: why it was rejected, in words for the agent.
         seen_ms: how long the card could be seen before.
     """
 
@@ -32,12 +33,6 @@ class ApprovalDecided(Event):
     retention: ClassVar[Retention] = Retention.CRITICAL
     approval_id: str
     call_id: str
-    status: ApprovalStatus
-    arguments: dict[str, Any] | None = None
-    scope: ApprovalScope = ApprovalScope.ONCE
-    rule: AllowRule | None = None
-    note: str = ""
-    decided_by: str = "user"
     seen_ms: int = 0
 
 
@@ -95,12 +90,12 @@ class ChildAsked(Event):
 
 
 class ChildAnswered(Event):
-    """A sub-agent of this run got its answer; ``by`` is ``parent`` or ``user``."""
+    """A sub-agent of this run got its answer, or its question was taken back."""
 
     type: Literal["child_answered"] = "child_answered"
     child_id: str
     text: str
-    by: Literal["parent", "user", "engine"] = "parent"
+    by: AnsweredBy = "parent"
 
 
 class ChildrenJoined(Event):
@@ -122,13 +117,13 @@ class ParentAsked(Event):
 
 
 class ParentAnswered(Event):
-    """The answer to ``ParentAsked``, of the parent's model or of the user."""
+    """The answer to ``ParentAsked``."""
 
     type: Literal["parent_answered"] = "parent_answered"
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     text: str
-    by: Literal["parent", "user", "engine"] = "parent"
+    by: AnsweredBy = "parent"
 
 
 class LimitsRaised(Event):

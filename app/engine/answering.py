@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from app.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
 from app.domain.errors import ConflictError
 from app.domain.events import (
     ApprovalAskedAgain,
@@ -55,18 +53,8 @@ class Answering(Control):
         finally:
             self._runs.drive(live)
 
-    async def decide_approval(
-        self,
-        approval_id: str,
-        status: ApprovalStatus,
-        *,
-        arguments: dict[str, Any] | None = None,
-        scope: ApprovalScope = ApprovalScope.ONCE,
-        rule: AllowRule | None = None,
-        note: str = "",
-        decided_by: str = "user",
-    ) -> None:
-        """Allow or reject a call that waits for it. A rejection is the call's result, with ``note`` as its reason.
+    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
+        """Allow or reject a call that waits for it. A rejection is the call's result, with its note as the reason.
 
         Raises:
             NotFoundError: no such request.
@@ -80,36 +68,34 @@ class Answering(Control):
             call = now.call(request.call_id)
             if asked is None or call is None or call.status != "asked":
                 raise ConflictError(N_("This was decided already."))
-            decided = ApprovalDecided(
-                approval_id=approval_id,
-                call_id=asked.call_id,
-                status=status,
-                arguments=arguments if arguments != asked.arguments else None,
-                scope=scope,
-                rule=rule,
-                note=note,
-                decided_by=decided_by,
-                seen_ms=request.seen_ms,
-            )
-            if status is ApprovalStatus.APPROVED:
-                return [decided, *_covered(now, asked, decided)]
-            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, note, decided_by), code="rejected")]
+            fields = dict(decision)
+            if decision.arguments == asked.arguments:
+                fields["arguments"] = None
+            decided = ApprovalDecided(approval_id=approval_id, call_id=asked.call_id, seen_ms=request.seen_ms, **fields)
+            if decision.status is ApprovalStatus.APPROVED:
+                return [decided, *_covered(now, asked, decision)]
+            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, decision.note, decision.decided_by), code="rejected")]
 
         try:
             await self._env.journal.append_if(live.handle, decide)
         finally:
             self._runs.drive(live)
 
-    async def ask_approval_again(self, approval_id: str) -> None:
-        """The time to decide is over and starts anew.
+    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
+        """The time to decide of ``asked`` is over and starts anew; not when it was decided meanwhile, or when another screen that shows it
+        has started it anew already.
 
         Raises:
-            NotFoundError: no such request.
+            NotFoundError: no such run.
         """
-        request = await self._env.repos.approvals.get(approval_id)
-        live = await self._runs.load(request.run_id)
-        again = ApprovalAskedAgain(approval_id=approval_id, call_id=request.call_id)
-        await self._env.journal.append_if(live.handle, lambda now: [again] if any(r.id == approval_id for r in now.requests) else None)
+        live = await self._runs.load(asked.run_id)
+        again = ApprovalAskedAgain(approval_id=asked.id, call_id=asked.call_id)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            waits = any(request.id == asked.id and request.round == asked.round for request in now.requests)
+            return [again] if waits else None
+
+        await self._env.journal.append_if(live.handle, decide)
 
     async def answer_child(self, child_run_id: str, text: str) -> None:
         """Answer a sub-agent that asked its parent, in the parent's place.
@@ -129,17 +115,17 @@ class Answering(Control):
         self._runs.drive(above)
 
 
-def _covered(now: RunState, asked: ApprovalRequest, decided: ApprovalDecided) -> list[EventBody]:
+def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
     """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too."""
-    if decided.scope is ApprovalScope.ONCE:
+    if decision.scope is ApprovalScope.ONCE:
         return []
     return [
         ApprovalDecided(
             approval_id=other.id,
             call_id=other.call_id,
             status=ApprovalStatus.APPROVED,
-            scope=decided.scope,
-            decided_by=decided.decided_by,
+            scope=decision.scope,
+            decided_by=decision.decided_by,
         )
         for other in now.requests
         if other.tool == asked.tool and other.id != asked.id

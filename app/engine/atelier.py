@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,24 +159,26 @@ class Atelier:
         config, agent_id = await self.find_agent(agent)
         if workflow_id is None:
             workflow_id = (await self.workflows.create(agent_id=agent_id)).id
-        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
-        unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
-        try:
+        with self._listening(workflow_id) as queue:
             run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
             async for event in until_settled(self, run_id, queue):
                 yield event
-        finally:
-            unsubscribe()
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
         row = await self.repos.runs.get(run_id)
-        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
-        unsubscribe = self.bus.subscribe(queue.put_nowait, row.workflow_id)
-        try:
+        with self._listening(row.workflow_id) as queue:
             await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
             async for event in until_settled(self, run_id, queue):
                 yield event
+
+    @contextmanager
+    def _listening(self, workflow_id: str) -> Iterator[asyncio.Queue[StreamEvent | None]]:
+        """What a workflow publishes from now on."""
+        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+        unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
+        try:
+            yield queue
         finally:
             unsubscribe()
 
@@ -369,16 +371,26 @@ class Atelier:
         return Who(agent.config, agent.id)
 
     async def _close(self) -> None:
-        for name in ("runs", "memories", "models"):
-            part = getattr(self, name, None)
-            if part is not None:
-                await (part.close() if name == "runs" else part.aclose())
+        """Close what was opened, the newest first, and each part also when another one cannot be closed."""
+        async with AsyncExitStack() as parts:
+            parts.callback(self._redacting)
+            parts.push_async_callback(self.store.close)
+            parts.push_async_callback(self._close_embedder)
+            if hasattr(self, "providers"):
+                parts.push_async_callback(self.providers.aclose)
+            parts.push_async_callback(self._stop_background)
+            if hasattr(self, "models"):
+                parts.push_async_callback(self.models.aclose)
+            if hasattr(self, "memories"):
+                parts.push_async_callback(self.memories.aclose)
+            if hasattr(self, "runs"):
+                parts.push_async_callback(self.runs.close)
+
+    async def _close_embedder(self) -> None:
+        if self.embedder is not None:
+            await self.embedder.aclose()
+
+    async def _stop_background(self) -> None:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        if getattr(self, "providers", None) is not None:
-            await self.providers.aclose()
-        if self.embedder is not None:
-            await self.embedder.aclose()
-        await self.store.close()
-        self._redacting()

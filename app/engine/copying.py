@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from app.domain.base import new_id
 from app.domain.errors import NotFoundError
 from app.domain.events import (
@@ -23,14 +20,12 @@ from app.domain.events import (
     UserMessage,
     event_body_adapter,
 )
+from app.engine.identities import renamed
 from app.engine.journal import Journal, Part, RunHandle
 from app.engine.run.model_call import make_frame
 from app.engine.run.state import carried
 from app.storage.repositories import Repositories
 from app.tools.ids import stable_id
-
-_WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
-"""What may be an identity in a text; shorter words never are."""
 
 
 class Copier:
@@ -124,17 +119,7 @@ class Copier:
     def _copied(self, body: EventBody) -> EventBody:
         for old in _made_by(body):
             self._new(old)
-        return event_body_adapter.validate_python(self._renamed(body.model_dump(mode="json")))
-
-    def _renamed(self, value: Any) -> Any:
-        """The value with every identity in it replaced, also inside texts that name one."""
-        if isinstance(value, str):
-            return _WORD.sub(lambda match: self._ids.get(match[0], match[0]), value)
-        if isinstance(value, list):
-            return [self._renamed(each) for each in value]
-        if isinstance(value, dict):
-            return {key: self._renamed(each) for key, each in value.items()}
-        return value
+        return event_body_adapter.validate_python(renamed(body.model_dump(mode="json"), self._ids))
 
 
 def _made_by(body: EventBody) -> tuple[str, ...]:

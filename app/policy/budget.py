@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from app.domain.agent import AgentConfig, Budget
 from app.domain.events import LimitKind
 
+FIELDS = {
+    LimitKind.COST: "max_cost",
+    LimitKind.TOKENS: "max_tokens",
+    LimitKind.TIME: "max_seconds",
+    LimitKind.TOOL_CALLS: "max_tool_calls",
+}
+"""By kind of limit the field of ``Budget`` that caps it; iterations are capped by the agent itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -29,14 +37,7 @@ class Reached:
 
 def caps(agent: AgentConfig, raised: dict[LimitKind, float]) -> dict[LimitKind, float]:
     """Every cap in force: the agent's own and its budget's, plus what the owner added on the way."""
-    budget = agent.budget
-    own = {
-        LimitKind.ITERATIONS: agent.max_tool_iterations,
-        LimitKind.TOOL_CALLS: budget.max_tool_calls,
-        LimitKind.TOKENS: budget.max_tokens,
-        LimitKind.COST: budget.max_cost,
-        LimitKind.TIME: budget.max_seconds,
-    }
+    own = {LimitKind.ITERATIONS: agent.max_tool_iterations, **{kind: getattr(agent.budget, field) for kind, field in FIELDS.items()}}
     return {kind: cap + raised.get(kind, 0) for kind, cap in own.items() if cap is not None}
 
 
@@ -75,32 +76,20 @@ def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent, part
         LimitKind.TIME: spent.seconds,
         LimitKind.TOOL_CALLS: spent.tool_calls,
     }
-    asked = {
-        LimitKind.COST: wanted.max_cost,
-        LimitKind.TOKENS: wanted.max_tokens,
-        LimitKind.TIME: wanted.max_seconds,
-        LimitKind.TOOL_CALLS: wanted.max_tool_calls,
-    }
-    given: dict[LimitKind, float | None] = {}
-    for kind, value in used.items():
-        cap, want = allowed.get(kind), asked[kind]
+    given: dict[str, float | None] = {}
+    for kind, field in FIELDS.items():
+        cap, want = allowed.get(kind), getattr(wanted, field)
         if cap is None:
-            given[kind] = want
+            given[field] = want
             continue
-        left = (cap - value) / parts
+        left = (cap - used[kind]) / parts
         if kind in (LimitKind.TOKENS, LimitKind.TOOL_CALLS):
             left = math.floor(left)
         # A sub-agent without tool calls can still answer; without tokens, money or time it can do nothing.
         if left < 0 or (left == 0 and kind is not LimitKind.TOOL_CALLS):
             return kind
-        given[kind] = left if want is None else min(want, left)
-    tokens, calls = given[LimitKind.TOKENS], given[LimitKind.TOOL_CALLS]
-    return Budget(
-        max_cost=given[LimitKind.COST],
-        max_tokens=None if tokens is None else int(tokens),
-        max_seconds=given[LimitKind.TIME],
-        max_tool_calls=None if calls is None else int(calls),
-    )
+        given[field] = left if want is None else min(want, left)
+    return Budget.model_validate(given)
 
 
 def _first(used: dict[LimitKind, float], allowed: dict[LimitKind, float]) -> Reached | None:

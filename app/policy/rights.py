@@ -8,6 +8,7 @@ from app.domain.agent import ApprovalMode, Budget
 from app.policy.approvals import stricter
 
 NO_CAPS = Budget()
+CAPS = tuple(Budget.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,7 @@ def grant(parent: Rights, wanted: Rights) -> Rights:
         workspace=wanted.workspace & parent.workspace,
         mode=stricter(parent.mode, wanted.mode),
         iterations=min(parent.iterations, wanted.iterations),
-        budget=Budget(
-            max_cost=_least(parent.budget.max_cost, wanted.budget.max_cost),
-            max_tokens=_least(parent.budget.max_tokens, wanted.budget.max_tokens),
-            max_seconds=_least(parent.budget.max_seconds, wanted.budget.max_seconds),
-            max_tool_calls=_least(parent.budget.max_tool_calls, wanted.budget.max_tool_calls),
-        ),
+        budget=Budget.model_validate({cap: _least(getattr(parent.budget, cap), getattr(wanted.budget, cap)) for cap in CAPS}),
         depth=parent.depth + 1,
         max_depth=min(parent.max_depth, wanted.max_depth),
     )
@@ -72,10 +68,5 @@ def _least(cap: float | None, wanted: float | None) -> float | None:
 
 
 def _budget_within(inner: Budget, outer: Budget) -> bool:
-    pairs = (
-        (inner.max_cost, outer.max_cost),
-        (inner.max_tokens, outer.max_tokens),
-        (inner.max_seconds, outer.max_seconds),
-        (inner.max_tool_calls, outer.max_tool_calls),
-    )
-    return all(cap is None or (value is not None and value <= cap) for value, cap in pairs)
+    pairs = ((getattr(inner, cap), getattr(outer, cap)) for cap in CAPS)
+    return all(most is None or (value is not None and value <= most) for value, most in pairs)

@@ -30,6 +30,18 @@ BAD_PATH = N_("The database cannot be kept in {path}: the path has a question ma
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")
+NOT_THERE_OF = {
+    "agent": N_("There is no agent {id}."),
+    "approval": N_("There is no approval {id}."),
+    "memory": N_("There is no memory {id}."),
+    "message": N_("There is no message {id}."),
+    "question": N_("There is no question {id}."),
+    "report": N_("There is no report {id}."),
+    "run": N_("There is no run {id}."),
+    "task": N_("There is no task {id}."),
+    "workflow": N_("There is no workflow {id}."),
+}
+"""Whole sentences for what people name by its id: a translation cannot be put together from parts."""
 
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),
@@ -49,6 +61,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 
 
+def not_there(what: str, id: object) -> NotFoundError:
+    """The error for a row that is not there; ``what`` is a word of our own for its kind."""
+    return NotFoundError(NOT_THERE_OF.get(what, NOT_THERE), what=what, id=id)
+
+
 def is_retryable(text: str) -> bool:
     """Whether the engine says that the same transaction may succeed when it is tried again."""
     return "can be retried" in text
@@ -63,7 +80,7 @@ def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError
     """The error for an engine's message. Damage is recognised in a query by its storage wording and, while opening, more broadly."""
     thrown = _THROWN.search(text)
     if thrown:
-        return NotFoundError(NOT_THERE, what=thrown["what"], id=thrown["id"])
+        return not_there(thrown["what"], thrown["id"])
     for code, template, pattern in _PATTERNS:
         if code == "damaged" and not opening and not _is_storage_failure(text):
             continue

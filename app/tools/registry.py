@@ -111,6 +111,15 @@ class ToolRegistry:
         self.sections.get(section)
         return [tool for tool in self._tools.values() if tool.section == section]
 
+    def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
+        """The names an agent's configuration gives it: its tools, then those of its sections.
+
+        What is no longer there, a custom tool that was removed or a section, is left out.
+        """
+        there = [section for section in sections if self.sections.has(section)]
+        names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
+        return [name for name in dict.fromkeys(names) if self.has(name)]
+
     def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
         """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
         return [definition for name in names if (definition := self.get_definition(name)) is not None]

@@ -7,15 +7,11 @@ figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that i
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,74 +20,29 @@ from app.domain.events import ChildFinished, ChildStarted, RunFinished, ToolCall
 from app.domain.workflow import Run
 from app.engine import Atelier
 from app.engine.journal import run_events
-from app.llm.secrets import KeyVault
+from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
 from tests.chaos.team_worker import LINES, WIDTH
 
 KILLS = int(os.environ.get("ATELIER_TEAM_KILLS", "50"))
+WORKER = "tests.chaos.team_worker"
 EVENTS = {"children_planned": 2, "user_message": 2, "child_finished": WIDTH, "tool_call_started": 20, "tool_call_finished": 20}
 """By the last event of a commit, how often it comes at least."""
 POINTS = [f"{when}_commit:{event}" for event in EVENTS for when in ("before", "after")] + ["before_tool", "after_tool"]
 
 
 @dataclass
-class Figures:
-    """What happened over all kills."""
-
-    kills: int = 0
+class TeamFigures(Figures):
     teams: int = 0
     sub_agents: int = 0
-    acknowledged: int = 0
-    lost: int = 0
-    done_twice: int = 0
     ended_twice: int = 0
-    unfinished: int = 0
-    interrupted_calls: int = 0
-    points: list[str] = field(default_factory=list)
 
 
-FIGURES = Figures()
+FIGURES = TeamFigures()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _report() -> object:
-    yield None
-    print("\n" + json.dumps(asdict(FIGURES), indent=1))
-    target = os.environ.get("ATELIER_CHAOS_JSON")
-    if target:
-        path = Path(target)
-        beside = path.with_name(f"{path.stem}-team{path.suffix}")
-        beside.write_text(json.dumps(asdict(FIGURES), indent=1), encoding="utf-8")
-
-
-@dataclass
-class World:
-    """One team and everything that was acknowledged of it."""
-
-    folder: Path
-    acknowledged: set[int] = field(default_factory=set)
-    status: str = ""
-
-    def start(self, *fault: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.chaos.team_worker", str(self.folder / "data"), str(self.folder / "effects"), *fault]
-        root = Path(__file__).resolve().parents[2]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root)
-
-    def finish(self, worker: subprocess.Popen[bytes]) -> bool:
-        """Read everything it said; True when it was killed."""
-        output, errors = worker.communicate(timeout=120)
-        for line in output.decode().splitlines():
-            kind, _, rest = line.partition(" ")
-            if kind == "ack":
-                self.acknowledged.add(int(rest.split()[0]))
-            elif kind == "status":
-                self.status = rest
-        assert worker.returncode in (0, -signal.SIGKILL), errors.decode()[-2000:]
-        return worker.returncode != 0
-
-    def run_to_the_end(self) -> None:
-        for _ in range(3):
-            if not self.finish(self.start()):
-                break
+def _report() -> Iterator[None]:
+    yield from reported(FIGURES, "-team")
 
 
 def check(world: World) -> None:
@@ -100,12 +51,10 @@ def check(world: World) -> None:
 
 
 async def _check(world: World) -> None:
-    vault = KeyVault(environ={})
-    async with Atelier.open(world.folder / "data", model_factory=lambda _: (_ for _ in ()).throw(AssertionError), vault=vault) as atelier:
+    async with world.read() as atelier:
         workflow = (await atelier.workflows.list())[0]
         rows = await atelier.repos.runs.list(workflow.id)
-        stored = {event.seq async for event in atelier.runs.replay(workflow.id)}
-        lost = world.acknowledged - stored
+        lost = await world.lost(atelier, workflow.id)
         FIGURES.teams += 1
         FIGURES.sub_agents += len(rows) - 1
         FIGURES.acknowledged += len(world.acknowledged)
@@ -139,8 +88,8 @@ async def _check_run(atelier: Atelier, row: Run, rows: list[Run]) -> int:
 
 
 def _check_effects(world: World, tasks: list[str], interrupted: int) -> None:
-    lines = (world.folder / "effects").read_text(encoding="utf-8").splitlines()
-    twice = len(lines) - len(set(lines)) + len(tasks) - len(set(tasks))
+    lines = world.effects()
+    twice = doubled(lines) + doubled(tasks)
     FIGURES.done_twice += twice
     assert twice == 0
     assert len(tasks) == WIDTH
@@ -150,36 +99,13 @@ def _check_effects(world: World, tasks: list[str], interrupted: int) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("point", POINTS)
 def test_kill_at_a_commit_of_a_team(point: str, tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, WORKER)
     most = EVENTS.get(point.partition(":")[2], 20)
-    count = random.Random(point).randint(1, most)
-    assert world.finish(world.start(point, str(count))), f"{point} was not reached {count} times"
-    FIGURES.kills += 1
-    FIGURES.points.append(f"{point}#{count}")
-    world.run_to_the_end()
+    kill_at(world, point, random.Random(point).randint(1, most), FIGURES)
     check(world)
 
 
 @pytest.mark.timeout(3600)
 def test_kills_at_random_moments_of_a_team(tmp_path: Path) -> None:
-    rng = random.Random(20261122)
-    kills = number = 0
-    while kills < KILLS:
-        world = World(tmp_path / f"world-{number}")
-        world.folder.mkdir()
-        number += 1
-        for _ in range(6):
-            worker = world.start()
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == b"open\n"
-            deadline = time.monotonic() + rng.uniform(0.0, 0.5)
-            while worker.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.002)
-            worker.kill()
-            if world.finish(worker):
-                kills += 1
-                FIGURES.kills += 1
-            if world.status:
-                break
-        world.run_to_the_end()
-        check(world)
+    kill_at_random(tmp_path, WORKER, KILLS, 0.5, 20261122, FIGURES, check)
+    assert FIGURES.kills >= KILLS

@@ -93,6 +93,7 @@ def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
         ["memory", "search", "x", "--threshold", "2"],
         ["memory", "list", "--scope", "workflow"],
         ["memory", "import", "missing.json"],
+        ["questions", "list", "--workflow", "missing"],
         ["questions", "answer", "missing"],
         ["questions", "skip", "missing"],
         ["chat", "--json"],
@@ -257,7 +258,7 @@ def test_chat_talks_asks_and_shows(cli: Cli) -> None:
     assert result.status == 0
     assert "Hi there." in result.out
     assert "Painted." in result.out
-    assert "Paint (pending)" in result.out
+    assert "· Paint (to do)" in result.out
     assert "Unknown command /dance" in result.err
     model.assert_complete()
     [workflow] = cli("workflows", "list", "--json").json

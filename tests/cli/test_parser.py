@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gettext
 import subprocess
 import sys
 
 import pytest
 
+from app import i18n
 from app.cli import agent_options
+from app.cli.argparse_words import WORDS
 from app.cli.commands import memory, providers
 from app.cli.parser import HelpShown, Usage, parse
 from app.domain.agent import ApprovalMode, ToolDialect, ToolMode
@@ -71,6 +74,40 @@ def test_wrong_usage_is_explained_with_status_2(argv: list[str], cli: Cli) -> No
     assert "atelier" in result.err
 
 
+class Marked(gettext.NullTranslations):
+    """Puts every text it is asked for in brackets, and keeps those argparse asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_argparse: set[str] = set()
+
+    def gettext(self, message: str) -> str:
+        if sys._getframe(2).f_globals["__name__"] == "argparse":
+            self.of_argparse.add(message)
+        return f"[{message}]"
+
+
+def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked()
+    monkeypatch.setattr(i18n, "_current", marked)
+    wrong = (["frobnicate"], ["run"], ["run", "a", "b"], ["run", "a", "--agent"], ["run", "a", "--json=3"], ["run", "a", "--approval", "x"])
+    for argv in wrong:
+        with pytest.raises(Usage) as caught:
+            parse(argv)
+        assert caught.value.text.startswith("[usage: ]")
+    with pytest.raises(HelpShown):
+        parse(["run", "--help"])
+    # These two are looked up along with "expected one argument"; no option here takes such a number of values.
+    never_said = {"expected at most one argument", "expected at least one argument"}
+    assert marked.of_argparse - never_said == set(WORDS)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
+def test_a_number_is_a_finite_one(text: str) -> None:
+    with pytest.raises(Usage, match=f"--timeout must be a number, not '{text}'"):
+        parse(["run", "a", f"--timeout={text}"])
+
+
 def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
     with pytest.raises(HelpShown):
         parse(["run", "--help"])
@@ -99,9 +136,16 @@ def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
 
 
 def test_a_language_is_spoken_on_request_whatever_the_settings_say(cli: Cli) -> None:
-    from app import i18n
-
     assert cli("--lang", "fr", "workflows", "list").status == 0
     assert i18n.language() == "fr"
     assert cli("workflows", "list", "--lang", "en").status == 0
     assert i18n.language() == "en"
+
+
+def test_the_environment_names_the_language_and_the_option_is_stronger(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATELIER_LANG", "fr")
+    assert "demande est vide" in cli("run", " ").err
+    assert "prompt is empty" in cli("run", " ", "--lang", "en").err
+    monkeypatch.setenv("ATELIER_LANG", "de")
+    monkeypatch.setenv("LC_ALL", "C")
+    assert "prompt is empty" in cli("run", " ").err

@@ -183,15 +183,26 @@ def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
     assert not (folder / "holder.json").exists()
 
 
-def test_a_broken_pipe_is_no_traceback(folder: Path) -> None:
-    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": "[]", "PYTHONPATH": str(ROOT)}
-    producer = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "tools", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
-    )
-    assert producer.stdout is not None
-    producer.stdout.close()
-    _, errors = producer.communicate(timeout=60)
-    assert b"Traceback" not in errors
+def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_go_on(folder: Path) -> None:
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["slow"]', "PYTHONPATH": str(ROOT)}
+    for argv in (["tools", "list", "--json"], ["run", "go", "--json"]):
+        producer = subprocess.Popen([sys.executable, "-c", PROGRAM, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+        assert producer.stdout is not None
+        producer.stdout.close()
+        _, errors = producer.communicate(timeout=60)
+        assert (producer.returncode, errors) == (1, b"")
+    assert finished(folder, "resume", "--json", steps=["there"]).events[-1]["status"] == "completed"
+
+
+@pytest.mark.parametrize(("closed", "status"), [("<&-", 2), (">&-", 0), ("2>&-", 0)])
+def test_a_closed_standard_stream_is_an_empty_one(folder: Path, closed: str, status: int) -> None:
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["here"]', "PYTHONPATH": str(ROOT)}
+    prompt = "-" if closed == "<&-" else "go"
+    command = ["sh", "-c", f'exec "$0" -c "$1" run {prompt} {closed}', sys.executable, PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60, check=False)
+    assert done.returncode == status
+    assert done.stdout == ("here\n" if closed == "2>&-" else "")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_key_is_in_no_output_and_no_file(folder: Path) -> None:

@@ -245,3 +245,19 @@ def test_resume_raises_the_limit_an_agent_stopped_at_or_lets_it_finish(cli: Cli)
     again = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps)
     finished = cli("resume", again.events[0]["workflow_id"], "--finish", steps=["What I have: nothing."])
     assert (finished.status, finished.out) == (0, "What I have: nothing.\n"), finished.err
+
+
+def test_a_raised_limit_and_a_last_answer_are_taken_in_steps_too(cli: Cli) -> None:
+    def stopped() -> str:
+        result = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=[calculate("6*7")])
+        assert result.status == 4, result.err
+        return str(result.events[0]["workflow_id"])
+
+    raised = stopped()
+    first = cli("resume", raised, "--step", "--raise", "tokens=100000", steps=[calculate("1+1")])
+    assert first.status == 5, first.err
+    assert "Next: Assistant calls CalculatorTool" in first.err
+    assert cli("resume", raised, steps=["42"]).out == "42\n"
+    ended = cli("resume", stopped(), "--step", "--finish", steps=["What I have: nothing."])
+    assert (ended.status, ended.out) == (0, "What I have: nothing.\n"), ended.err
+    assert "Next: Assistant asks its model" in ended.err

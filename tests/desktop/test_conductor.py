@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.desktop import background
 from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.timeline_pane import TimelinePane
 from app.desktop.sidebar.model import UNREAD, state_words
@@ -196,6 +197,7 @@ async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_
 ) -> None:
     told: list[str] = []
     attention = program.window.presenter.attention
+    monkeypatch.setattr(background, "desktop_shows_messages", lambda: True)
     monkeypatch.setattr(attention, "tell", lambda title, text, then=None: told.append(text) or True)
     program.end("w2", "error")
     await settle()

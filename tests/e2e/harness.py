@@ -15,7 +15,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 import qasync
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer
@@ -49,7 +49,11 @@ LONG_MS = 2_000
 """A single timer of the window that takes longer (a toast that goes away) is not waited for."""
 
 
-class DrivenLoop(qasync.QEventLoop):
+def application() -> QApplication:
+    return cast(QApplication, QApplication.instance())
+
+
+class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothing of its types
     """The window's loop while a test processes Qt's events: running from its creation until ``end``.
 
     ``QEventLoop.stop`` would call ``QApplication.exit``, after which every later wait in this process returns at once.
@@ -66,7 +70,7 @@ class DrivenLoop(qasync.QEventLoop):
         """Close the loop; nothing may be left in it."""
         self._ended = True
         asyncio.events._set_running_loop(None)
-        QCoreApplication.instance().aboutToQuit.disconnect(self._after_run_forever)
+        application().aboutToQuit.disconnect(self._after_run_forever)
         self.close()
 
 
@@ -82,16 +86,18 @@ class Desk:
     def __init__(
         self, qtbot: QtBot, data: Path, model: ScriptedModel | None, *, first_start: bool = False, argv: Sequence[str] = ()
     ) -> None:
-        self.qtbot, self.data, self.model = qtbot, data, model
+        self.qtbot: Any = qtbot  # the clicks and keys of pytest-qt have no types
+        self.data, self.model = data, model
         self.crashes: list[str] = []
         self._steps = len(model._steps) if model is not None else 0
         self._first_start = first_start
         self._closed = False
-        qt = cast(QApplication, QApplication.instance())
+        qt = application()
         self._hooks = sys.excepthook, threading.excepthook
         self._loop = DrivenLoop(qt)
         self.program = Program(qt, data, list(argv), self._open)
         sys.excepthook, threading.excepthook = self._hooks  # pytest reports what reaches them as the failure of this test
+        assert sys.__stderr__ is not None
         faulthandler.enable(sys.__stderr__)
         self.program._crashed.connect(lambda text, _path: self.crashes.append(text))
         self._loop.set_exception_handler(self.program.crash.loop_handler)
@@ -166,9 +172,9 @@ class Desk:
 
     # -- waiting and looking -----------------------------------------------------------------------------------------------------------
 
-    def until(self, condition: Callable[[], Any], what: str = "", timeout_ms: int = WAIT_MS) -> Any:
+    def until(self, condition: Callable[[], T], what: str = "", timeout_ms: int = WAIT_MS) -> T:
         """Process events until ``condition()`` is true; gives its value."""
-        found: list[Any] = []
+        found: list[T] = []
 
         def check() -> bool:
             value = condition()
@@ -193,18 +199,26 @@ class Desk:
             lines.append(f"model calls: {len(self.model.requests)}")
         return "\n".join(lines)
 
-    def all(self, name: str, kind: type[W] = QWidget) -> list[W]:  # type: ignore[assignment]
+    @overload
+    def all(self, name: str) -> list[QWidget]: ...
+    @overload
+    def all(self, name: str, kind: type[W]) -> list[W]: ...
+    def all(self, name: str, kind: type[Any] = QWidget) -> list[Any]:
         """The visible widgets of this object name, in the order of their making."""
         return [widget for widget in self.window.findChildren(kind, name) if widget.isVisible()]
 
-    def find(self, name: str, kind: type[W] = QWidget, within: QWidget | None = None) -> W:  # type: ignore[assignment]
+    @overload
+    def find(self, name: str, *, within: QWidget | None = None) -> QWidget: ...
+    @overload
+    def find(self, name: str, kind: type[W], within: QWidget | None = None) -> W: ...
+    def find(self, name: str, kind: type[Any] = QWidget, within: QWidget | None = None) -> Any:
         """The one visible widget of this object name, waited for."""
         root = within if within is not None else self.window
 
-        def visible() -> list[W]:
+        def visible() -> list[Any]:
             return [widget for widget in root.findChildren(kind, name) if widget.isVisible()]
 
-        found: list[W] = self.until(visible, f"{name} is visible")
+        found = self.until(visible, f"{name} is visible")
         assert len(found) == 1, f"{len(found)} visible widgets are called {name}"
         return found[0]
 
@@ -214,9 +228,7 @@ class Desk:
 
     def until_shown(self, name: str, text: str) -> QWidget:
         """Until a visible widget of this object name shows ``text``; gives it."""
-        found: list[QWidget] = self.until(
-            lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}"
-        )
+        found = self.until(lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}")
         return found[-1]
 
     # -- acting --------------------------------------------------------------------------------------------------------------------------
@@ -266,17 +278,21 @@ class Desk:
         def found() -> list[str]:
             return [row for view in self.window.findChildren(QAbstractItemView, name) for row in rows(view) if text in row]
 
-        return cast(list[str], self.until(found, f"{name} has a row with {text!r}"))[0]
+        return self.until(found, f"{name} has a row with {text!r}")[0]
 
     def action(self, name: str) -> None:
         """Trigger an action of the registry, as its menu entry or shortcut does."""
         self.window.actions_[name].trigger()
 
-    def engine(self, function: Callable[[Atelier], Awaitable[T] | T]) -> T:
+    @overload
+    def engine(self, function: Callable[[Atelier], Awaitable[T]]) -> T: ...
+    @overload
+    def engine(self, function: Callable[[Atelier], T]) -> T: ...
+    def engine(self, function: Callable[[Atelier], Any]) -> Any:
         """Run a function on the engine's thread and give its result: for looking at what is stored."""
         task = self._loop.create_task(self.bridge.call(function))
         self.until(task.done, "the engine answered")
-        return cast(T, task.result())
+        return task.result()
 
     # -- shortcuts for the screens ---------------------------------------------------------------------------------------------------------
 
@@ -292,6 +308,13 @@ class Desk:
         """Until the agent of the workflow in view works no more."""
         self.gone("stop-button")
         self.settle()
+
+
+def child(widget: QWidget, kind: type[W], name: str = "") -> W:
+    """A widget inside another one, which is there."""
+    found = widget.findChild(kind, name) if name else widget.findChild(kind)
+    assert found is not None, f"{widget.objectName()} has no {name or kind.__name__}"
+    return found
 
 
 def rendered(widget: QWidget) -> str:

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QWidget
 from app.domain.agent import ApprovalMode
 from app.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
-from tests.e2e.wire import Call, ModelServer, Reply, batch, calls, config, held, hire, spawn, told
+from tests.e2e.harness import Desk, child, rendered
+from tests.e2e.wire import ModelServer, batch, calls, config, held, hire, spawn, told
+from tests.support.servers.base import Call, Reply
 
 GOAL, MEASURE, CUT, CHECK = "Build the shelf", "Measure the wall", "Cut the boards", "Check the figures"
 
@@ -47,7 +48,7 @@ def in_inbox(desk: Desk) -> QWidget:
 
 
 def press(desk: Desk, card: QWidget, name: str) -> None:
-    desk.click(card.findChild(QAbstractButton, name))
+    desk.click(child(card, QAbstractButton, name))
 
 
 def waiting(desk: Desk) -> int:
@@ -66,13 +67,13 @@ def test_an_edited_call_is_allowed(open_desk: OpenDesk, server: ModelServer) -> 
     assert "medium risk" in rendered(card).lower()
     assert "1 approval to decide" in desk.until_row("workflow-list", GOAL)
     press(desk, card, "approval-edit")
-    field = card.findChild(QPlainTextEdit, "approval-arguments")
+    field = child(card, QPlainTextEdit, "approval-arguments")
     arguments = json.loads(field.toPlainText())
     assert arguments["prompt"] == "Chekc the figures"
     field.selectAll()
     desk.type(field, "{")
-    desk.until(lambda: card.findChild(QWidget, "approval-arguments-error").isVisible(), "what is wrong is said")
-    assert not card.findChild(QAbstractButton, "approval-approve").isEnabled()
+    desk.until(lambda: child(card, QWidget, "approval-arguments-error").isVisible(), "what is wrong is said")
+    assert not child(card, QAbstractButton, "approval-approve").isEnabled()
     field.selectAll()
     desk.type(field, json.dumps(arguments | {"prompt": CHECK}))
     desk.until(lambda: "Allow as edited" in rendered(other), "the card in the inbox follows")
@@ -88,7 +89,7 @@ def test_a_rejection_tells_the_agent_why(open_desk: OpenDesk, server: ModelServe
     desk = open_asking(open_desk, server)
     desk.send(GOAL)
     card = in_inbox(desk)
-    desk.type(card.findChild(QPlainTextEdit, "approval-reason"), "Too dear for one sum")
+    desk.type(child(card, QPlainTextEdit, "approval-reason"), "Too dear for one sum")
     press(desk, card, "approval-reject")
     desk.last_reply("Then I check myself.")
     desk.wait_done()
@@ -106,7 +107,9 @@ def test_a_yes_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelS
     desk.send(GOAL)
     card = in_chat(desk)
     press(desk, card, "approval-scope")
-    menu = desk.until(lambda: card._menu if card._menu and card._menu.isVisible() else None, "the menu is open")  # type: ignore[attr-defined]
+    scopes: Any = card
+    desk.until(lambda: scopes._menu and scopes._menu.isVisible(), "the menu is open")
+    menu: QWidget = scopes._menu
     desk.press(menu, Qt.Key.Key_Down)
     desk.press(menu, Qt.Key.Key_Return)
     desk.last_reply("Both are done.")

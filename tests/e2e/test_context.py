@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
@@ -11,7 +12,8 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QWidget
 
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rows
-from tests.e2e.wire import Call, ModelServer, Reply, calculate, calls, config, held, hire, spawn
+from tests.e2e.wire import ModelServer, calculate, calls, config, held, hire, spawn
+from tests.support.servers.base import Call, Reply
 
 LONG = "plank " * 700
 GOAL, CHECK, NEXT = "Build the shelf", "Check the figures", "And now the door"
@@ -158,6 +160,10 @@ def dot(desk: Desk, name: str) -> str:
     return str(desk.until_row("workflow-list", name))
 
 
+def dot_says(desk: Desk, name: str, text: str) -> bool:
+    return text in dot(desk, name)
+
+
 def test_three_workflows_work_at_once(open_desk: OpenDesk, server: ModelServer) -> None:
     gates = {goal: asyncio.Event() for goal in ("Measure the wall", "Cut the boards", "Glue the parts")}
     desk = open_alone(open_desk, server)
@@ -169,7 +175,7 @@ def test_three_workflows_work_at_once(open_desk: OpenDesk, server: ModelServer) 
         desk.send(goal)
         desk.last_reply(goal[:6])
     for goal in gates:
-        desk.until(lambda goal=goal: "working" in dot(desk, goal), f"{goal} has its dot")
+        desk.until(partial(dot_says, desk, goal, "working"), f"{goal} has its dot")
     server.free(gates["Measure the wall"])
     desk.until_shown("toast", "“Measure the wall” is done")
     assert "not seen yet" in dot(desk, "Measure the wall")
@@ -179,5 +185,5 @@ def test_three_workflows_work_at_once(open_desk: OpenDesk, server: ModelServer) 
     desk.until(lambda: "not seen yet" not in dot(desk, "Measure the wall"), "it was seen")
     for goal in ("Cut the boards", "Glue the parts"):
         server.free(gates[goal])
-        desk.until(lambda goal=goal: "not seen yet" in dot(desk, goal), f"{goal} ended out of sight")
+        desk.until(partial(dot_says, desk, goal, "not seen yet"), f"{goal} ended out of sight")
     desk.settle()

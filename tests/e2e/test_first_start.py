@@ -8,7 +8,8 @@ from tests.e2e.harness import Desk
 
 
 def settings(desk: Desk) -> Settings:
-    return desk.engine(lambda a: a.settings.get())
+    stored: Settings = desk.engine(lambda a: a.settings.get())
+    return stored
 
 
 def test_the_guide_can_be_skipped_and_does_not_come_again(open_desk: OpenDesk) -> None:

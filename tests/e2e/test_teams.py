@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -30,10 +31,17 @@ def lane(desk: Desk, name: str) -> QWidget:
     return desk.until(lambda: [each for each in desk.all("agent-lane") if name in rendered(each).splitlines()], f"{name} has a lane")[0]
 
 
+def lane_says(desk: Desk, name: str, text: str) -> bool:
+    return text in rendered(lane(desk, name))
+
+
 def row(desk: Desk, name: str) -> QWidget:
     """An agent's row in the tree, waited for."""
     rows = desk.window.rail.panes["activity"].tree._rows  # type: ignore[attr-defined]
-    return desk.until(lambda: [each for each in rows.values() if each.name == name and each.isVisible()], f"{name} is in the tree")[0]
+    found: list[QWidget] = desk.until(
+        lambda: [each for each in rows.values() if each.name == name and each.isVisible()], f"{name} is in the tree"
+    )
+    return found[0]
 
 
 def press(desk: Desk, within: QWidget, name: str) -> None:
@@ -138,7 +146,7 @@ def test_the_whole_team_is_stopped(open_desk: OpenDesk, server: ModelServer) -> 
     desk.wait_done()
     assert set(runs(desk).values()) == {RunStatus.CANCELLED}
     for name in ("Bea", "Cid"):
-        desk.until(lambda name=name: "stopped" in rendered(lane(desk, name)), "it is shown as stopped")
+        desk.until(partial(lane_says, desk, name, "stopped"), "it is shown as stopped")
     assert len(server.requests(GOAL)) == 1
 
 
@@ -167,6 +175,7 @@ def test_one_sub_agent_is_paused_alone(open_desk: OpenDesk, server: ModelServer)
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     press(desk, row(desk, "Bea"), "agent-pause")
+    desk.settle()  # the engine knows of it before Bea's reply is over
     server.free(bea)
     desk.until(lambda: "paused" in row(desk, "Bea").accessibleName(), "Bea is paused")
     desk.until(lambda: "working" in row(desk, "Cid").accessibleName(), "working")

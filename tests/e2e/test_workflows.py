@@ -99,6 +99,7 @@ def test_text_is_found_in_the_workflow(open_desk: OpenDesk) -> None:
     field = desk.find("find-field", QLineEdit)
     desk.type(field, "ferry")
     bar = field.parentWidget()
+    assert bar is not None
     desk.until(lambda: "1 / 1" in rendered(bar), "it is found once")
     field.clear()
     desk.type(field, "bicycle")

@@ -114,6 +114,18 @@ async def test_damaged_folder_is_a_human_error(tmp_path: Path) -> None:
     assert caught.value.code == "missing_manifest"
 
 
+async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stuck() -> None:
+        raise StorageError("The disk is full.", code="disk_full")
+
+    with pytest.raises(StorageError, match="full"):
+        async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
+            monkeypatch.setattr(atelier.runs, "close", stuck)
+            monkeypatch.setattr(atelier.memories, "aclose", stuck)
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as again:
+        assert await again.agents.list()
+
+
 async def test_leaving_the_stream_early_leaves_the_run_at_work(open_atelier: Opener) -> None:
     async with open_atelier(["a long answer"]) as atelier:
         stream = atelier.run("hello", agent=agent())

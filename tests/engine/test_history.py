@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalSettings, ApprovalStatus
+from app.domain.approval import ApprovalSettings, ApprovalStatus, Decision
 from app.domain.base import new_id
 from app.domain.chat import ChatRequest, Role, ToolCall
 from app.domain.events import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
@@ -182,7 +182,7 @@ async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> 
             await rest(atelier, workflow_id)
             pending = [each for each in await atelier.repos.approvals.pending(workflow_id) if each.tool != "CalculatorTool"]
             for each in pending:
-                await atelier.runs.decide_approval(each.id, ApprovalStatus.APPROVED)
+                await atelier.runs.decide_approval(each.id, Decision(status=ApprovalStatus.APPROVED))
             decided += 1
         await seen.until(ChunkType.USER_QUESTION_START)
         await seen.until(ChunkType.VALIDATION_REQUIRED, tool="CalculatorTool")
@@ -200,7 +200,7 @@ async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> 
         assert [each.run_id for each in question.lineage] == [fork.head_run_id]
         assert fork.head_run_id is not None
         await atelier.runs.resume(fork.head_run_id)
-        await atelier.runs.decide_approval(approval.id, ApprovalStatus.APPROVED)
+        await atelier.runs.decide_approval(approval.id, Decision(status=ApprovalStatus.APPROVED))
         await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, (), "blue")
         await rest(atelier, fork.id)
         assert [node.status for node in (await atelier.teams.tree(fork.id)).walk()] == ["completed"] * 3

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.agent import ApprovalMode, Budget
-from app.domain.approval import ApprovalStatus
+from app.domain.approval import ApprovalStatus, Decision
 from app.domain.chat import ChatRequest, ToolCall
 from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from app.domain.events import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
@@ -151,7 +151,9 @@ class World:
         for request in (await self.atelier.approvals.pending())[:1]:
             status = ApprovalStatus.REJECTED if command == "reject" else ApprovalStatus.APPROVED
             edited = {"operation": "eval", "expression": "7*7"} if command == "edit" and request.tool == "CalculatorTool" else None
-            await self.atelier.runs.decide_approval(request.id, status, arguments=edited, note="no" if command == "reject" else "")
+            await self.atelier.runs.decide_approval(
+                request.id, Decision(status=status, arguments=edited, note="no" if command == "reject" else "")
+            )
 
     async def _steer_child(self, command: str) -> None:
         children = [row for row in await self.atelier.repos.runs.alive() if row.parent_run_id is not None]

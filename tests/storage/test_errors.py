@@ -47,6 +47,14 @@ def test_a_thrown_guard_becomes_not_found() -> None:
     assert error.params == {"what": "tool call", "id": "run:with:colons"}
 
 
+def test_what_is_not_there_is_said_in_a_sentence_of_its_own() -> None:
+    for what, sentence in errors.NOT_THERE_OF.items():
+        # No word of the kind is left to put into another language's sentence.
+        assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence
+        assert str(errors.not_there(what, "x1")) == f"There is no {what} x1."
+    assert str(errors.not_there("model", "local/x")) == "There is no model local/x."
+
+
 def test_errors_are_translated_whole() -> None:
     error = errors.from_text("LOCK is already locked", "/data", opening=True)
     assert error.localized(lambda template, **params: f"fr {template[:7]} {params['path']}") == "fr Another /data"

@@ -10,7 +10,8 @@ from app.domain.chat import ChatMessage, Role, ToolSpec
 from app.domain.task import Task
 from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
 from app.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
-from app.engine.services.team_views import AgentNode, Mark, Snapshot, Span, SpanKind, Timeline, TimelineRun
+from app.engine.services.team_replay import Snapshot
+from app.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun
 from app.engine.services.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier
 

@@ -242,3 +242,11 @@ def test_the_tool_list_for_context_is_grouped_and_leaves_control_tools_out(regis
     assert "TodoTool" not in only
     assert "Common Tools" not in only
     assert "(none)" in registry.format_tool_list_for_context([])
+
+
+def test_what_a_configuration_names_and_is_no_longer_there_is_left_out() -> None:
+    registry = ToolRegistry()
+    registry.register_all([named("one"), named("two"), named("three", section="web_ops")])
+    assert registry.configured(["three", "gone"], ["core_ops", "gone_ops"]) == ["three", "one", "two"]
+    assert registry.configured(["two", "two"], ["core_ops"]) == ["two", "one"]
+    assert registry.configured([], []) == []

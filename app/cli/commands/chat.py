@@ -120,11 +120,14 @@ class _Session:
         )
 
     async def _tasks(self) -> None:
+        from app.cli.notices import TASK_STATES
+
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []
         if not tasks:
             self._out.note(_("No tasks."))
         for task in tasks:
-            self._out.write(f"{'✓' if task.status.value == 'completed' else '·'} {task.name} ({task.status.value})\n")
+            mark = "✓" if task.status.value == "completed" else "·"
+            self._out.write(f"{mark} {task.name} ({_(TASK_STATES[task.status.value])})\n")
 
     async def _memories(self) -> None:
         memories = await self._atelier.memories.list(workflow_id=self._workflow.id if self._workflow else None, limit=20)

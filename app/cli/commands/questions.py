@@ -29,6 +29,8 @@ def register(add: Adder) -> None:
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from app.cli.output import data, table
 
+    if arguments.workflow:
+        await atelier.workflows.get(arguments.workflow)
     pending = await atelier.questions.pending(arguments.workflow)
     if out.json:
         data(out, [asked.model_dump(mode="json") for asked in pending])
@@ -42,19 +44,19 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _done(out, await atelier.questions.answer_with(arguments.id, arguments.options, arguments.text))
+    _done(out, await atelier.questions.answer_with(arguments.id, arguments.options, arguments.text), _("answered"))
     return 0
 
 
 async def skip(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _done(out, await atelier.questions.skip(arguments.id))
+    _done(out, await atelier.questions.skip(arguments.id), _("skipped"))
     return 0
 
 
-def _done(out: Output, asked: UserQuestion) -> None:
+def _done(out: Output, asked: UserQuestion, state: str) -> None:
     from app.cli.output import data, line
 
     if out.json:
         data(out, asked.model_dump(mode="json"))
     else:
-        line(out, f"{asked.id}  {asked.status.value}")
+        line(out, f"{asked.id}  {state}")

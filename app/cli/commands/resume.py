@@ -130,7 +130,10 @@ async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, rais
     from app.domain.workflow import RunMode
     from app.engine.services.stepping import waiting_steps
 
+    amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
-        await let_go_on(atelier, run, {LimitKind(name): amount for name, amount in raised.items()}, finish=arguments.finish)
+        await let_go_on(atelier, run, amounts, finish=arguments.finish)
+    elif raised or arguments.finish:
+        await let_go_on(atelier, run, amounts, finish=arguments.finish, stepping=True)
     elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
         await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)

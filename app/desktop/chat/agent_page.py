@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.desktop.chat.breadcrumb import Breadcrumb
 from app.desktop.chat.composer import Composer
 from app.desktop.chat.entries import Change, Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.items import item_maker
 from app.desktop.chat.view import ChatView
 from app.desktop.team.state import Member
 from app.desktop.team.words import figures, state_look, state_words, task
@@ -77,7 +78,7 @@ class AgentPage(Translated, QWidget):
         top.addWidget(self._pill)
         top.addWidget(self.pause)
         top.setContentsMargins(16, 2, 12, 8)
-        self.view = ChatView(self.host.make_widget, self)
+        self.view = ChatView(item_maker(self.host), self)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)
         self.composer.field.setObjectName("agent-input")
@@ -173,8 +174,15 @@ class AgentPage(Translated, QWidget):
             self._show()
             self._append_report()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """It was covered, by a replay for example: what happened meanwhile is shown now."""
+        super().showEvent(event)
+        if self.run_id:
+            self._show()
+            self._append_report()
+
     def _append_report(self) -> None:
-        """It ended while it was in view."""
+        """It ended since it was opened."""
         shown = list(self.view.entries)
         if self.member.over and shown and all(entry.topic != "agent_report" for entry in shown):
             last = next((entry for entry in reversed(shown) if entry.kind == "assistant" and entry.content), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
@@ -29,8 +29,7 @@ class Breadcrumb(Translated, QWidget):
         self.setObjectName("agent-breadcrumb")
         self._path: list[Member] = []
         self._shown: list[tuple[str, str]] = []
-        self.back = IconButton("arrow-up", parent=self)
-        self.back.set_icon("chevron-left")
+        self.back = IconButton("chevron-left", parent=self)
         self.back.setObjectName("agent-back")
         self.back.clicked.connect(lambda *_: self.go_up())
         self._row = QHBoxLayout(self)
@@ -38,6 +37,7 @@ class Breadcrumb(Translated, QWidget):
         self._row.setSpacing(2)
         self._row.addWidget(self.back)
         self._parts: list[QWidget] = []
+        theme().changed.connect(self._dress)
         self.retranslate()
 
     def show_path(self, path: list[Member]) -> None:
@@ -50,18 +50,23 @@ class Breadcrumb(Translated, QWidget):
         for old in self._parts:
             old.deleteLater()
         self._parts = []
-        for number, member in enumerate(path):
-            last = number == len(path) - 1
-            name = member.name or _("Agent")
-            part: QWidget = self._current(name) if last else self._crumb(member.run_id, name)
+        for number, (run_id, _name) in enumerate(wanted, 1):
+            last = number == len(wanted)
+            part = self._current() if last else self._crumb(run_id)
             self._parts.append(part)
             self._row.addWidget(part, 1 if last else 0)
             if not last:
                 arrow = QLabel(self)
-                arrow.setPixmap(theme().pixmap("chevron-right", "muted", theme().px(13), self.devicePixelRatioF()))
                 self._parts.append(arrow)
                 self._row.addWidget(arrow)
         self.retranslate()
+        self._dress()
+
+    def _dress(self) -> None:
+        for arrow in self._parts[1::2]:
+            if isinstance(arrow, QLabel):
+                arrow.setPixmap(theme().pixmap("chevron-right", "muted", theme().px(13), self.devicePixelRatioF()))
+        QTimer.singleShot(0, self, self._fit)  # names have their font then
         self._fit()
 
     def _fit(self) -> None:
@@ -83,17 +88,16 @@ class Breadcrumb(Translated, QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(LEAST_NAME), super().minimumSizeHint().height())
 
-    def _crumb(self, run_id: str, name: str) -> QPushButton:
-        button = QPushButton(name, self)
+    def _crumb(self, run_id: str) -> QPushButton:
+        button = QPushButton(self)
         button.setObjectName("agent-crumb")
         mark(button, "crumb")
         button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        button.setAccessibleName(_("Go to {agent}", agent=name))
         button.clicked.connect(lambda *_: self.chosen.emit(run_id))
         return button
 
-    def _current(self, name: str) -> ElidedLabel:
-        shown = ElidedLabel(name, self)
+    def _current(self) -> ElidedLabel:
+        shown = ElidedLabel("", self)
         mark(shown, "strong")
         shown.setContentsMargins(6, 0, 0, 0)
         return shown
@@ -106,6 +110,13 @@ class Breadcrumb(Translated, QWidget):
             self.chosen.emit("")
 
     def retranslate(self) -> None:
+        for part, (_run_id, name) in zip(self._parts[::2], self._shown, strict=True):
+            shown = name or _("Agent")
+            if isinstance(part, QPushButton):
+                part.setText(shown)
+                part.setAccessibleName(_("Go to {agent}", agent=shown))
+            elif isinstance(part, ElidedLabel):
+                part.setText(shown)
         above = self._path[-2].name if len(self._path) > 1 else ""
         self.back.describe(_("Back to {agent}", agent=above) if above else _("Back"), "Alt+Left")
         self.setAccessibleName(" › ".join(name for _run, name in self._shown))

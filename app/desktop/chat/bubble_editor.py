@@ -7,10 +7,11 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.desktop.theme import mark
+from app.desktop.widgets import Translated
 from app.i18n import _
 
 
-class BubbleEditor(QFrame):
+class BubbleEditor(Translated, QFrame):
     """The field that stands in a bubble's place while it is edited."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
@@ -19,9 +20,9 @@ class BubbleEditor(QFrame):
         self.field = QPlainTextEdit(text, self)
         self.field.setObjectName("edit-field")
         mark(self.field, "plain")
-        self.field.setAccessibleName(_("Edit the message"))
-        self.cancelled = QPushButton(_("Cancel"), self)
-        self.sent = QPushButton(_("Send"), self)
+        self.cancelled = QPushButton(self)
+        self.cancelled.setObjectName("edit-cancel")
+        self.sent = QPushButton(self)
         self.sent.setObjectName("edit-send")
         mark(self.sent, "primary")
         row = QHBoxLayout()
@@ -32,6 +33,12 @@ class BubbleEditor(QFrame):
         box.setContentsMargins(14, 12, 12, 12)
         box.addWidget(self.field, 1)
         box.addLayout(row)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        self.field.setAccessibleName(_("Edit the message"))
+        self.cancelled.setText(_("Cancel"))
+        self.sent.setText(_("Send"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

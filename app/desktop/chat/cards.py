@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.blocks import ProseBlock
 from app.desktop.chat.entries import Asked, Entry
+from app.desktop.chat.headed_card import HeadedCard
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.soon import Soon
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, Pill, Spinner, Translated, label
+from app.desktop.widgets import Pill, Spinner, Translated
 from app.desktop.widgets.basic import PillKind
 from app.desktop.widgets.format import duration
 from app.i18n import _
+
+GROW_MS = 100
+"""Between two drawings of thoughts that grow: each draws all of them."""
 
 
 class ReasoningFold(Translated, QWidget):
@@ -33,6 +38,7 @@ class ReasoningFold(Translated, QWidget):
         self._button.clicked.connect(self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
+        self._growing = Soon(self, GROW_MS, self._grow)
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -42,6 +48,15 @@ class ReasoningFold(Translated, QWidget):
 
     def toggle(self) -> None:
         (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(self._entry.id)
+        self.refresh()
+        self.height_changed.emit()
+
+    def stream(self) -> None:
+        """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
+        if self.opened:
+            self._growing.ask()
+
+    def _grow(self) -> None:
         self.refresh()
         self.height_changed.emit()
 
@@ -81,43 +96,26 @@ class ReasoningFold(Translated, QWidget):
         self.refresh()
 
 
-class QuestionCard(Translated, Card):
-    """A question the agent asked: its state, the answer, and while it waits a button that opens the dialog."""
+class QuestionCard(Translated, HeadedCard):
+    """``question-card``: what an agent asked, its state and answer; while it waits a button opens the dialog."""
 
     def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("question-card")
         self._asked, self._host = asked, host
-        self._icon = QLabel(self)
-        self._icon.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._question = label(asked.question, "strong", self, wrap=True)
-        self._answer = label("", "muted", self, wrap=True)
         self._pill = Pill("", "", self)
         self._button = QPushButton(self)
         self._button.setObjectName("question-card-answer")
         mark(self._button, "primary")
         self._button.clicked.connect(lambda *_: self._host.question_requested.emit(self._asked.question_id))
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(self._question)
-        words.addWidget(self._answer)
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        row.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
-        self.body.addLayout(row)
+        self.head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
+        self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         theme().changed.connect(self.retranslate)
         self.retranslate()
 
     def show_asked(self, asked: Asked) -> None:
         self._asked = asked
         self.retranslate()
-
-    def fit(self, width: int) -> int:
-        self.setFixedWidth(width)
-        return self.body.totalHeightForWidth(width) if self.body.hasHeightForWidth() else self.body.sizeHint().height()
 
     def retranslate(self) -> None:
         words: dict[str, tuple[str, PillKind]] = {
@@ -126,13 +124,13 @@ class QuestionCard(Translated, Card):
             "skipped": (_("skipped"), ""),
             "timeout": (_("timed out"), "err"),
         }
-        text, kind = words.get(self._asked.status, (self._asked.status, ""))
-        pending = self._asked.status == "pending"
-        self._icon.setPixmap(theme().pixmap("circle-help", "warn" if pending else "muted", theme().px(16), self.devicePixelRatioF()))
+        asked = self._asked
+        text, kind = words.get(asked.status, (asked.status, ""))
+        pending = asked.status == "pending"
+        self.show_head("circle-help", "warn" if pending else "muted", asked.question, asked.answer)
         self._pill.show_state(text, kind)
         self._pill.setVisible(not pending)
         self._button.setVisible(pending)
         self._button.setText(_("Answer"))
-        self._question.setText(self._asked.question)
-        self._answer.setText(self._asked.answer)
-        self._answer.setVisible(bool(self._asked.answer))
+        self._button.setAccessibleName(_("Answer: {question}", question=asked.question[:80]))
+        self.setAccessibleName(", ".join(filter(None, (asked.question, text, asked.answer))))

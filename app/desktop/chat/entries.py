@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from app.engine.services.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
-ChangeKind = Literal["append", "update", "stream", "remove"]
+ChangeKind = Literal["append", "update", "stream"]
 NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
 QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
@@ -34,7 +33,6 @@ class Call:
     server: str = ""
     progress: int | None = None
     truncated: bool = False
-    began: float = field(default_factory=time.monotonic)
 
 
 @dataclass(slots=True, eq=False)

@@ -50,7 +50,7 @@ class ChatHeader(Translated, QWidget):
         self.left.setObjectName("toggle-sidebar")
         self.right = IconButton("panel-right", parent=self)
         self.right.setObjectName("toggle-rail")
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(16, 8, 12, 8)
         row.setSpacing(10)
         row.addWidget(self.left)
@@ -65,6 +65,10 @@ class ChatHeader(Translated, QWidget):
         theme().changed.connect(self._fit_soon)
         self.retranslate()
 
+    def add(self, widget: QWidget) -> None:
+        """Give a widget of the window a place at the right, before the button of the panes."""
+        self._row.insertWidget(self._row.count() - 1, widget)
+
     def set_title(self, text: str) -> None:
         self.title.setText(text)
         self._fit_title()
@@ -75,6 +79,7 @@ class ChatHeader(Translated, QWidget):
 
     def _fit_title(self) -> None:
         """No wider than its text, and some words of it whatever stands beside it."""
+        self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
         self.title.setMinimumWidth(min(theme().px(_TITLE), whole))
         self.title.setMaximumWidth(whole)

@@ -12,11 +12,7 @@ from app.desktop.chat.image_gate import ImageGate
 from app.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from app.desktop.bridge import Bridge
-    from app.desktop.chat.entries import Entry
-    from app.desktop.chat.view import EntryWidget
     from app.desktop.questions.approval_desk import ApprovalDesk
 
 
@@ -58,12 +54,6 @@ class TranscriptHost(QObject):
         self.desk: ApprovalDesk | None = None
         self.bridge: Bridge | None = None
         self.versions = True
-
-    def make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
-        """The widget of one item; what draws it is imported when the first one is drawn."""
-        from app.desktop.chat.messages import make_widget
-
-        return make_widget(entry, self, parent)
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

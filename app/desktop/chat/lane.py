@@ -40,6 +40,7 @@ class Lane(Translated, QWidget):
         self.concerns = Concerns(host, self)
         self.concerns.height_changed.connect(self.height_changed)
         self._build()
+        theme().changed.connect(self.redraw)
         self.refresh()
 
     def _build(self) -> None:
@@ -196,10 +197,11 @@ class Lane(Translated, QWidget):
         self._body.set_text(member.report)
 
     def redraw(self) -> None:
-        """Fonts or colours changed."""
+        """Fonts or colours changed: the report is drawn in them too."""
         self.refresh()
         if self._body is not None:
             self._body.redraw()
+            self.height_changed.emit()
 
     def fit(self, width: int) -> int:
         """Lay out for this width; returns the height."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QPushButton, QWidget
 
+from app.desktop.chat.headed_card import HeadedCard
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.panes.fields import pad
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, FlowLayout, Translated, label
+from app.desktop.widgets import FlowLayout, Translated
 from app.desktop.widgets.format import cost, duration, number, tokens
 from app.i18n import N_, _
 
@@ -105,27 +105,14 @@ class LimitButtons(QWidget):
         self.stop.setText(_("Stop"))
 
 
-class LimitCard(Translated, Card):
+class LimitCard(Translated, HeadedCard):
     """``limit-card``: such a run somewhere in a team."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent, "card-warn")
         self.setObjectName("limit-card")
-        self._host = host
         self._shown = ("", "", "", 0.0, 0.0)
-        self._icon = QLabel(self)
-        self._title = label("", "strong", self, wrap=True)
-        self._text = label("", "muted", self, wrap=True)
         self.buttons = LimitButtons(host, self)
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(self._title)
-        words.addWidget(self._text)
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        self.body.addLayout(row)
         self.body.addWidget(self.buttons)
         theme().changed.connect(self.retranslate)
 
@@ -134,18 +121,11 @@ class LimitCard(Translated, Card):
         self._shown = (run_id, agent, kind, value, cap)
         self.retranslate()
 
-    def fit(self, width: int) -> int:
-        """Take this width; returns the height it needs."""
-        self.setFixedWidth(width)
-        return self.body.totalHeightForWidth(width) if self.body.hasHeightForWidth() else self.body.sizeHint().height()
-
     def retranslate(self) -> None:
         run_id, agent, kind, value, cap = self._shown
-        self._icon.setPixmap(theme().pixmap("octagon-x", "warn", theme().px(16), self.devicePixelRatioF()))
-        self._title.setText(_("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached")))))
+        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
-        self._text.setText(
-            _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
-        )
+        text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
+        self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)
-        self.setAccessibleName(f"{self._title.text()}. {self._text.text()}")
+        self.setAccessibleName(f"{title}. {text}")

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QFocusEvent, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.entries import Entry
 from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.message import BodyMessage
 from app.desktop.chat.reply_body import ReplyBody
-from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Card, Translated, label
+from app.desktop.widgets import Card, label
 from app.i18n import _
 
 FOLD = 260
 """Highest a prompt is shown whole, in pixels at 100 %; a report is never folded."""
 
 
-class Memo(Translated, EntryWidget):
+class Memo(BodyMessage):
     """``agent-memo``."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
-        super().__init__(entry, parent)
+        super().__init__(entry, host, parent)
         self.setObjectName("agent-memo")
-        self._host = host
-        self._card = Card(self, "card-sunken" if entry.topic != "agent_report" else "card")
+        self._variant = "card" if entry.topic == "agent_report" else "card-sunken"
+        self._card = Card(self, self._variant)
         self._heading = label("", "heading", self._card)
         self._clip = QWidget(self._card)
         self.body = ReplyBody(host.images, self._clip)
         self.body.height_changed.connect(self.height_changed)
         self._more = QPushButton(self._card)
+        self._more.setObjectName("agent-memo-more")
         mark(self._more, "link")
         self._more.clicked.connect(lambda *_: self._toggle())
         theme().changed.connect(self._redraw)
@@ -36,10 +38,10 @@ class Memo(Translated, EntryWidget):
 
     @property
     def _open(self) -> bool:
-        return self.entry.id in self._host.state.open_reports or self.entry.topic == "agent_report"
+        return self.entry.id in self.host.state.open_reports or self.entry.topic == "agent_report"
 
     def _toggle(self) -> None:
-        opened = self._host.state.open_reports
+        opened = self.host.state.open_reports
         (opened.discard if self._open else opened.add)(self.entry.id)
         self.refresh()
         self.height_changed.emit()
@@ -47,13 +49,6 @@ class Memo(Translated, EntryWidget):
     def refresh(self) -> None:
         self.body.set_text(self.entry.content)
         self.retranslate()
-
-    def _redraw(self) -> None:
-        self.body.redraw()
-        self.height_changed.emit()
-
-    def highlight(self, needle: str) -> int:
-        return self.body.highlight(needle)
 
     def fit(self, width: int) -> int:
         look = theme()
@@ -77,6 +72,17 @@ class Memo(Translated, EntryWidget):
         y += edge
         self._card.setGeometry(0, above, width, y)
         return above + y + look.px(16)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        mark(self._card, "card-selected")
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        mark(self._card, self._variant)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The card fills it, and shows itself that the keyboard is here."""
 
     def retranslate(self) -> None:
         above = str(self.entry.details.get("parent") or "")

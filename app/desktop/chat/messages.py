@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
 
 from app.desktop.chat.actions_row import ActionsRow, BranchSwitch
@@ -14,13 +14,14 @@ from app.desktop.chat.concerns import Concerns
 from app.desktop.chat.entries import Call, Entry
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.memo import Memo
+from app.desktop.chat.message import BodyMessage, MessageWidget
 from app.desktop.chat.notice import NoticeCard
 from app.desktop.chat.reply_body import ReplyBody
 from app.desktop.chat.team_card import TeamCard, starts_agents
 from app.desktop.chat.tool_card import ToolCard
 from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import mark, theme
-from app.desktop.widgets import Pill, Translated
+from app.desktop.widgets import Pill
 from app.i18n import _
 
 _GAP = 16
@@ -39,52 +40,7 @@ def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWid
     return AssistantMessage(entry, host, parent)
 
 
-class _Message(Translated, EntryWidget):
-    """What both sides share: keyboard focus, copying, the menu."""
-
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
-        super().__init__(entry, parent)
-        self.host = host
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-
-    def selected_text(self) -> str:
-        return ""
-
-    def copy(self) -> None:
-        """The selection, or the whole message as it was written."""
-        self.host.copy(self.selected_text() or self.entry.content)
-
-    def fill_menu(self, menu: QMenu) -> None:
-        """Add the actions that only one side has."""
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        text = _("Copy selection") if self.selected_text() else _("Copy message")
-        menu.addAction(theme().icon("copy"), text, self.copy)
-        menu.addAction(
-            theme().icon("quote"), _("Quote"), lambda: self.host.quote_requested.emit(self.selected_text() or self.entry.content)
-        )
-        self.fill_menu(menu)
-        menu.popup(event.globalPos())
-        event.accept()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-        else:
-            super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.hasFocus():
-            painter = QPainter(self)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(theme().colour("accent"), 1.2))
-            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -7), 8, 8)
-            painter.end()
-
-
-class UserBubble(_Message):
+class UserBubble(MessageWidget):
     """A soft bubble at the right; it can be edited in place and sent again as another version."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -195,12 +151,14 @@ class UserBubble(_Message):
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
+        for picture in self._pictures:
+            picture.setAccessibleName(_("Attached picture"))
         self._waiting.setText(_("sending"))
         self._actions.retranslate()
         self._switch.retranslate()
 
 
-class AssistantMessage(_Message):
+class AssistantMessage(BodyMessage):
     """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -278,13 +236,15 @@ class AssistantMessage(_Message):
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
-        if (self.entry.reasoning and self._reasoning is None) or not self.entry.content:
+        if self.entry.reasoning and self._reasoning is None:
             self.refresh()
             self.height_changed.emit()
-            return
-        if self._reasoning is not None and not self.body.text:
-            self._reasoning.refresh()
-        self.body.stream_to(self.entry.content)
+        elif self._reasoning is not None and not self.entry.content:
+            self._reasoning.stream()
+        else:
+            if self._reasoning is not None and not self.body.text:
+                self._reasoning.refresh()
+            self.body.stream_to(self.entry.content)
 
     def _has_actions(self) -> bool:
         entry = self.entry
@@ -292,16 +252,6 @@ class AssistantMessage(_Message):
 
     def _regenerate(self) -> None:
         self.host.regenerate_requested.emit(self.entry.run_id)
-
-    def _redraw(self) -> None:
-        self.body.redraw()
-        self.height_changed.emit()
-
-    def selected_text(self) -> str:
-        return self.body.selected_text()
-
-    def highlight(self, needle: str) -> int:
-        return self.body.highlight(needle)
 
     def fill_menu(self, menu: QMenu) -> None:
         if self.entry.run_id and self.host.versions:
@@ -366,6 +316,5 @@ def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
         )
         picture.setDevicePixelRatio(ratio)
     shown.setPixmap(picture)
-    shown.setAccessibleName(_("Attached picture"))
     shown.adjustSize()
     return shown

@@ -13,7 +13,7 @@ from app.desktop.team.state import Spent
 from app.desktop.theme import theme
 from app.desktop.widgets import Translated, label
 from app.desktop.widgets.format import cost, duration, number, percent, tokens
-from app.i18n import _
+from app.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from app.desktop.team.model import TeamModel
@@ -131,7 +131,7 @@ class UsageMeter(Translated, QWidget):
         sums, (used, window) = self._sums, self._context
         spent = int(sums.get("in", 0) + sums.get("out", 0))
         caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []
-        parts = [_("{count} tokens", count=tokens(spent))] if spent else []
+        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
         if window and spent:
             parts.append(percent(min(1.0, used / window)))
         if sums.get("cost"):

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desktop.chat.entries import Entry
+from app.desktop.chat.headed_card import HeadedCard
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.limit_card import TITLES, LimitButtons, limit_value
 from app.desktop.chat.view import EntryWidget
 from app.desktop.theme import mark, theme
 from app.desktop.theme.manager import Role
-from app.desktop.widgets import Card, FlowLayout, Translated, label
+from app.desktop.widgets import FlowLayout, Translated
 from app.desktop.widgets.format import tokens
 from app.i18n import N_, _, ngettext
 
@@ -26,23 +27,11 @@ class NoticeCard(Translated, EntryWidget):
         super().__init__(entry, parent)
         self.setObjectName("notice-card")
         self._host = host
-        self._card = Card(self)
-        self._icon = QLabel(self._card)
-        self._title = label("", "strong", self._card, wrap=True)
-        self._text = label("", "muted", self._card, wrap=True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._card = HeadedCard(self)
+        self._card.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = QWidget(self._card)
         self._flow = FlowLayout(self._buttons)
         self._limit: LimitButtons | None = None
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(self._title)
-        words.addWidget(self._text)
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        self._card.body.addLayout(row)
         self._card.body.addWidget(self._buttons)
         theme().changed.connect(self.refresh)
         self.refresh()
@@ -50,10 +39,7 @@ class NoticeCard(Translated, EntryWidget):
     def refresh(self) -> None:
         icon, role, variant, title, text = notice_words(self.entry)
         mark(self._card, variant if self.entry.actionable else "card")
-        self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
-        self._title.setText(title)
-        self._text.setText(text)
-        self._text.setVisible(bool(text))
+        self._card.show_head(icon, role, title, text)
         while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
@@ -101,9 +87,7 @@ class NoticeCard(Translated, EntryWidget):
         ]
 
     def fit(self, width: int) -> int:
-        self._card.setFixedWidth(width)
-        body = self._card.body
-        height = body.totalHeightForWidth(width) if body.hasHeightForWidth() else body.sizeHint().height()
+        height = self._card.fit(width)
         self._card.setGeometry(0, 0, width, height)
         return height + theme().px(16)
 
@@ -144,8 +128,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
     if entry.topic == "retry":
-        inner = details
-        text = _("Attempt {attempt}: {reason}", attempt=str(inner.get("attempt", "")), reason=str(inner.get("reason", "")))
+        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
         return "refresh-cw", "muted", "card", _("Trying the model again"), text
     if entry.topic == "run_finished":
         titles = {

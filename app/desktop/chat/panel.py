@@ -15,6 +15,7 @@ from app.desktop.chat.finder import Finder
 from app.desktop.chat.header import ChatHeader
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.image_gate import ImageGate
+from app.desktop.chat.items import item_maker
 from app.desktop.chat.meter import BudgetWatch
 from app.desktop.chat.pages import TranscriptPages
 from app.desktop.chat.sending import encoded, picture_folders, send_message
@@ -68,7 +69,7 @@ class ChatPanel(Translated, QWidget):
         self.choices = Choices(bridge, self.header, self)
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
-        self.view = ChatView(self.host.make_widget, self)
+        self.view = ChatView(item_maker(self.host), self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = EmptyState("sparkles", parent=self)
         self.composer = Composer(self)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
 
 from app.desktop.chat.entries import Call, Entry
 from app.desktop.chat.host import TranscriptHost
-from app.desktop.chat.lane import Lane
+from app.desktop.chat.lane import HEIGHT, Lane
 from app.desktop.chat.tool_card import ToolCard
 from app.desktop.team.state import Member
 from app.desktop.team.words import state_words as agent_state
@@ -24,6 +24,8 @@ STARTING = {
     "plan_actions": frozenset({""}),
 }
 """The tools that start sub-agents, with the operations that do."""
+AT_ONCE, A_FRAME, FRAME_MS = 2, 2, 16
+"""A lane takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
 
 
 def starts_agents(call: Call) -> bool:
@@ -40,8 +42,12 @@ class TeamCard(ToolCard):
         self._stages: dict[int, QLabel] = {}
         self._holder: QWidget | None = None
         self._entry_run = entry.run_id
+        self._listed: list[str] = []
         super().__init__(call, entry, host, parent)
         self.setObjectName("team-card")
+        self._making = QTimer(self)
+        self._making.setInterval(FRAME_MS)
+        self._making.timeout.connect(self._make_more)
         self._holder = QWidget(self)
         self._line = Line(self._holder)
         self.bar = QProgressBar(self._holder)
@@ -67,37 +73,62 @@ class TeamCard(ToolCard):
         if self._holder is None:
             return
         members = self.members
-        for member in members:
-            if member.run_id not in self._lanes:
-                self._add(member)
-            self._lanes[member.run_id].refresh()
-        for run_id in [run_id for run_id in self._lanes if all(member.run_id != run_id for member in members)]:
-            self._lanes.pop(run_id).deleteLater()
-        self._lanes = {member.run_id: self._lanes[member.run_id] for member in members}
+        self._listed = [member.run_id for member in members]
+        self._drop_lanes(members)
+        for lane in self._lanes.values():
+            lane.refresh()
+        self._make(members, AT_ONCE)
         self._show_stages(members)
+        self._show_progress(members)
+        self._holder.setVisible(bool(members))
+
+    def _show_progress(self, members: list[Member]) -> None:
         done = sum(member.over for member in members)
         self.bar.setVisible(len(members) > 1 and done < len(members))
         self.bar.setRange(0, max(1, len(members)))
         self.bar.setValue(done)
         self.bar.setAccessibleName(_("Progress of the batch"))
-        self._holder.setVisible(bool(members))
 
-    def _add(self, member: Member) -> None:
-        lane = self._lanes[member.run_id] = Lane(member.run_id, self._host, self._holder)
-        lane.height_changed.connect(self.height_changed)
-        lane.show()
-        self.height_changed.emit()
+    def _drop_lanes(self, members: list[Member]) -> None:
+        """Those of agents that are no more; in a replay they go as they came."""
+        listed = {member.run_id for member in members}
+        for run_id in [run_id for run_id in self._lanes if run_id not in listed]:
+            self._lanes.pop(run_id).deleteLater()
+
+    def _make(self, members: list[Member], most: int) -> None:
+        """Make up to ``most`` of the lanes that are missing, from the top; a timer goes on with the others."""
+        missing = [member for member in members if member.run_id not in self._lanes]
+        for member in missing[:most]:
+            lane = self._lanes[member.run_id] = Lane(member.run_id, self._host, self._holder)
+            lane.height_changed.connect(self.height_changed)
+            lane.show()
+        self._lanes = {member.run_id: self._lanes[member.run_id] for member in members if member.run_id in self._lanes}
+        if missing:
+            self.height_changed.emit()
+        if len(missing) > most:
+            self._making.start()
+        else:
+            self._making.stop()
+
+    def _make_more(self) -> None:
+        members = self.members
+        self._drop_lanes(members)
+        self._make(members, A_FRAME)
 
     def _show_stages(self, members: list[Member]) -> None:
         """Stages are named when there are several."""
         stages = _stages(members)
-        for old in self._stages.values():
-            old.deleteLater()
-        self._stages = {}
-        for number, stage in enumerate(stages, 1):
-            heading = label(_("Stage {number} of {count}", number=number, count=len(stages)), "small", self._holder)
-            heading.show()
-            self._stages[stage] = heading
+        for stage in [stage for stage in self._stages if stage not in stages]:
+            self._stages.pop(stage).deleteLater()
+        self._stages = {stage: self._stages.get(stage) or self._heading() for stage in stages}
+        for number, heading in enumerate(self._stages.values(), 1):
+            heading.setText(_("Stage {number} of {count}", number=number, count=len(stages)))
+
+    def _heading(self) -> QLabel:
+        made = label("", "small", self._holder)
+        made.setObjectName("team-stage")
+        made.show()
+        return made
 
     def title(self) -> str:
         arguments, members = self.call.arguments, self.members
@@ -137,7 +168,7 @@ class TeamCard(ToolCard):
     def _on_changed(self, runs: frozenset[str]) -> None:
         state = self._host.team.state
         members = self.members
-        if [member.run_id for member in members] != list(self._lanes) or _stages(members) != list(self._stages):
+        if [member.run_id for member in members] != self._listed or _stages(members) != list(self._stages):
             self.refresh()
             self.height_changed.emit()
             return
@@ -147,17 +178,8 @@ class TeamCard(ToolCard):
                 lane.refresh()
                 touched = True
         if touched:
-            self._refresh_head()
-
-    def _refresh_head(self) -> None:
-        """The pill and the bar; the lanes are as they should be."""
-        text, kind = self.state_words()
-        self._pill.show_state(text, kind)
-        members = self.members
-        done = sum(member.over for member in members)
-        self.bar.setValue(done)
-        if not self.bar.isHidden() and done == len(members):
-            QTimer.singleShot(0, self, self.refresh)
+            self._show_state()
+            self._show_progress(members)
 
     def _on_tick(self) -> None:
         for lane in self._lanes.values():
@@ -181,24 +203,20 @@ class TeamCard(ToolCard):
         self._line.setGeometry(0, 0, width, 1)
         self.bar.setGeometry(0, 0, width, 4)
         y, stage = 5, None
-        for run_id, lane in self._lanes.items():
-            at = self._host.team.get(run_id)
-            if at is not None and at.stage != stage and (heading := self._stages.get(at.stage)) is not None:
-                stage = at.stage
+        for member in self.members:
+            if member.stage != stage and (heading := self._stages.get(member.stage)) is not None:
+                stage = member.stage
                 rows = heading.sizeHint().height()
                 heading.setGeometry(14, y + 4, width - 28, rows)
                 y += rows + 6
-            height = lane.fit(width - 8)
-            lane.setGeometry(4, y, width - 8, height)
+            lane = self._lanes.get(member.run_id)
+            height = look.px(HEIGHT) if lane is None else lane.fit(width - 8)
+            if lane is not None:
+                lane.setGeometry(4, y, width - 8, height)
             y += height
         y += look.px(4)
         self._holder.setFixedHeight(y)
         return y
-
-    def retranslate(self) -> None:
-        for lane in self._lanes.values():
-            lane.redraw()
-        super().retranslate()
 
 
 def _stages(members: list[Member]) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -118,10 +117,14 @@ class ToolCard(Translated, QFrame):
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         self._name.setText(f"{call.server} · {call.tool}" if call.server else call.tool)
         self._summary.setText(self.title())
+        self._show_state()
+        self._show_details()
+
+    def _show_state(self) -> None:
+        """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=call.tool, state=text))
-        self._show_details()
+        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.call.tool, state=text))
 
     def title(self) -> str:
         """What the head says beside the tool's name."""
@@ -149,20 +152,12 @@ class ToolCard(Translated, QFrame):
         }
         return words.get(call.status, (call.status, ""))
 
-    def elapsed_ms(self) -> float:
-        """Since the call was seen to start; for a running one."""
-        return (time.monotonic() - self.call.began) * 1000
-
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
         height = self._head.height() + 2
         if self._details is not None:
-            inner = width - 2 - 24
-            body = 0
             for card in self._cards:
-                card_height = card.fit(inner)
-                card.setFixedHeight(card_height)
-                body += card_height
+                card.setFixedHeight(card.fit(width - 2 - 24))
             layout = self._details.layout()
             if layout is not None:
                 height += layout.totalHeightForWidth(width - 2) if layout.hasHeightForWidth() else layout.sizeHint().height()
@@ -182,6 +177,9 @@ class ToolCard(Translated, QFrame):
         if not self.opened:
             self._drop_details()
             return
+        over = self.call.status not in {"running", "waiting", "asked"}
+        if not over and len(self._cards) > 1:
+            self._drop_details()  # a replay went back to before its result
         if self._details is None:
             self._details = QWidget(self)
             box = QVBoxLayout(self._details)
@@ -190,7 +188,7 @@ class ToolCard(Translated, QFrame):
             self._box.addWidget(self._details)
             self._add_part(_("Arguments"), pretty(self.call.arguments), "json")
         shown = len(self._cards)
-        if shown == 1 and self.call.status not in {"running", "waiting", "asked"}:
+        if shown == 1 and over:
             if self.call.error:
                 self._add_part(_("Error"), self.call.error, "")
             if self.call.result is not None:

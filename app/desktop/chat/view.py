@@ -134,6 +134,21 @@ class ChatView(Translated, QAbstractScrollArea):
         self._heights.append(estimate(entry))
         self._later()
 
+    def truncate(self, count: int) -> None:
+        """Drop the items after the first ``count``; those before keep their widgets."""
+        gone = self._entries[count:]
+        if not gone:
+            return
+        for entry in gone:
+            del self._index[entry]
+            self._dirty.discard(entry)
+            widget = self._widgets.pop(entry, None)
+            if widget is not None:
+                self._dispose(widget)
+        del self._entries[count:]
+        self._heights = Heights([self._heights[index] for index in range(count)])
+        self._later()
+
     def prepend(self, entries: Sequence[Entry]) -> None:
         """Add older items before the first; what is in view stays where it is."""
         if not entries:
@@ -293,8 +308,7 @@ class ChatView(Translated, QAbstractScrollArea):
 
     @staticmethod
     def _dispose(widget: EntryWidget) -> None:
-        widget.hide()
-        widget.setParent(None)
+        widget.hide()  # giving it no parent would dress it, and all in it, once more
         widget.deleteLater()
 
     # -- events ---------------------------------------------------------------------------------------------------------------

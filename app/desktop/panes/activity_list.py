@@ -235,7 +235,7 @@ class ActivityDelegate(QStyledItemDelegate):
 
 
 class ActivityListView(QListView):
-    """``activity-list``: follows the end while the reader is at the end."""
+    """``activity-list``: follows the end while the reader is at the end, also when it becomes shorter; not past a row that was chosen."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -248,6 +248,9 @@ class ActivityListView(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         mark(self, "activity")
+        self._at_end = True
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range)
         theme().changed.connect(self._restyle)
 
     def show_rows(self, rows: list[Entry]) -> None:
@@ -256,6 +259,13 @@ class ActivityListView(QListView):
         self.entries.set_rows(rows)
         if at_end:
             self.scrollToBottom()
+
+    def _on_scrolled(self, value: int) -> None:
+        self._at_end = value >= self.verticalScrollBar().maximum() - 4
+
+    def _on_range(self, _low: int, high: int) -> None:
+        if self._at_end and not self.currentIndex().isValid():
+            self.verticalScrollBar().setValue(high)
 
     def current_entry(self) -> Entry | None:
         index = self.currentIndex()

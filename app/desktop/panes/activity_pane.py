@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
 REDRAW_MS = 100
-FILTER_FROM = 240
-"""The pane's height, in logical pixels at 100 %, from which there is room for the filter."""
-TEAM_ROOM = 110
-"""How much higher the pane must be for the filter while several agents are listed."""
-TREE_SHARE = 0.6
-"""Most of the pane's height that a large team's tree takes."""
-REST = 130
-"""What heading, margins and two rows of the list take of the height, in pixels at 100 %."""
+LOG_ROOM = 104
+"""Height, in pixels at 100 %, that the list keeps when the filter is shown without being asked for: four rows."""
+LEAST_LOG = 48
+"""Height of the list in the shortest pane, in pixels."""
+DETAILS_ROOM = 120
+"""Height that the details of a row get before the tree has more than its least, in pixels at 100 %."""
+GAP = 8
+"""Between the parts of the pane, in pixels."""
 CHIP = 76
 """Widest an agent's name is beside the heading, in pixels at 100 %."""
 GROUPS = ("all", "calls", "errors", "events")
@@ -73,7 +74,6 @@ class ActivityPane(Pane):
         self.tree.said.connect(self._say)
         self.tree.chosen.connect(lambda _run_id: self._show())
         self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
-        self.column.addWidget(self.tree)
         self._build_filter()
         self.list = ActivityListView(self)
         self.empty = PaneEmpty("activity", self)
@@ -86,8 +86,8 @@ class ActivityPane(Pane):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._splitter)
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self.list.setMinimumHeight(48)
-        self.column.addWidget(self._stack, 1)
+        self.list.setMinimumHeight(LEAST_LOG)
+        self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
@@ -117,9 +117,29 @@ class ActivityPane(Pane):
             self.group.addItem("", group)
         row.addWidget(self.words, 1)
         row.addWidget(self.group)
-        self.column.addWidget(self._filter)
         self.words.textChanged.connect(lambda _text: self._show())
         self.group.currentIndexChanged.connect(lambda _index: self._show())
+
+    def _build_parts(self) -> None:
+        """The agents above, and below what they did; the tree has its whole height before the list has more than its least."""
+        self._lower = QWidget(self)
+        below = QVBoxLayout(self._lower)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(GAP)
+        below.addWidget(self._filter)
+        below.addWidget(self._stack, 1)
+        self.parts = QSplitter(Qt.Orientation.Vertical, self)
+        self.parts.setObjectName("activity-parts")
+        mark(self.parts, "quiet")
+        self.parts.setHandleWidth(GAP)
+        self.parts.setChildrenCollapsible(False)
+        self.parts.addWidget(self.tree)
+        self.parts.addWidget(self._lower)
+        self.parts.setStretchFactor(1, 1)
+        self.column.addWidget(self.parts, 1)
+        self._dragged = 0
+        self.parts.splitterMoved.connect(self._on_dragged)
+        self.tree.measured.connect(self._give_room)
 
     def _build_details(self) -> QWidget:
         self._details = Card(self, "card", (10, 6, 6, 8))
@@ -209,7 +229,6 @@ class ActivityPane(Pane):
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))
         self.tree.setVisible(bool(self.tree.members))
-        self._give_room()
         self._show_details()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -217,15 +236,28 @@ class ActivityPane(Pane):
         self._give_room()
 
     def _give_room(self) -> None:
-        """A short pane is for agents and rows: the filter goes first, unless it is in use."""
+        """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
-        team = len(self.tree.members) > 1
-        roomy = self.height() >= theme().px(FILTER_FROM + (TEAM_ROOM if team else 0))
-        filtered = bool(self.log.entries) and (used or roomy)
-        self._filter.setVisible(filtered)
-        left = self.height() - theme().px(REST) - (self._filter.sizeHint().height() + 8 if filtered else 0)
-        self.tree.set_most(min(left, round(self.height() * TREE_SHARE)))
+        margins = self.column.contentsMargins()
+        head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
+        room = self.height() - margins.top() - margins.bottom() - head
+        tree = self.tree.wanted + GAP if self.tree.members else 0
+        tree_least = self.tree.minimumHeight() + GAP if tree else 0
+        roomy = room >= tree + self._filter.sizeHint().height() + GAP + theme().px(LOG_ROOM)
+        self._filter.setVisible(bool(self.log.entries) and (used or roomy))
         self._find.setVisible(bool(self.log.entries) and not roomy)
+        left = room - tree_least - (self._filter.sizeHint().height() + GAP if not self._filter.isHidden() else 0)
+        wanted = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
+        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint asks for no room
+        if tree:
+            least = self._lower.minimumSizeHint().height()
+            upper = max(0, min(self._dragged or self.tree.wanted, self.tree.wanted, room - GAP - least))
+            self.parts.setSizes([upper, max(0, room - GAP - upper)])
+
+    def _on_dragged(self, *_: int) -> None:
+        """A height that a person gave the tree is kept, until it is its whole height again."""
+        upper = self.parts.sizes()[0]
+        self._dragged = 0 if upper >= self.tree.wanted else upper
 
     def _open_filter(self) -> None:
         """The button that stands for the filter in a short pane."""
@@ -235,6 +267,7 @@ class ActivityPane(Pane):
     def _show_details(self) -> None:
         entry = self.list.current_entry()
         self._details.setVisible(entry is not None)
+        self._give_room()
         if entry is None:
             return
         self._title.setText(entry_title(entry))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.desktop.panes.agent_row import AgentRow
 from app.desktop.team.model import TeamModel
-from app.desktop.team.state import Member
+from app.desktop.team.state import Member, Spent
+from app.desktop.team.words import spoken
 from app.desktop.theme import theme
 from app.i18n import ngettext
 
@@ -16,6 +17,10 @@ SURE_ROWS = 2
 """Agents that are shown in the shortest pane."""
 _PADDING = 4
 """What the style sheet's padding takes from an item's height."""
+AT_ONCE, A_FRAME, FRAME_MS = 4, 3, 16
+"""A row takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
+ALWAYS = 8
+"""Rows that are drawn wherever the tree stands; the others are made, and brought up to date, when they come into view."""
 _RunRole = Qt.ItemDataRole.UserRole
 
 
@@ -26,11 +31,13 @@ class AgentTree(QTreeWidget):
         asked: what to do (pause, resume, cancel, open), and with which run.
         said: a run's id and a message to it.
         chosen: the run whose activity is wanted; empty for all.
+        measured: all rows together want another height (``wanted``).
     """
 
     asked = Signal(str, str)
     said = Signal(str, str)
     chosen = Signal(str)
+    measured = Signal()
 
     def __init__(self, team: TeamModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,13 +55,17 @@ class AgentTree(QTreeWidget):
         self._team = team
         self._items: dict[str, QTreeWidgetItem] = {}
         self._rows: dict[str, AgentRow] = {}
-        self._most = 0
-        self._wanted = 0
+        self._stale: set[str] = set()
+        self._making = QTimer(self)
+        self._making.setInterval(FRAME_MS)
+        self._making.timeout.connect(self._draw_more)
+        self.wanted = 0
         self.customContextMenuRequested.connect(self._menu)
         self.itemSelectionChanged.connect(self._on_selected)
         self.itemDoubleClicked.connect(lambda item, _column: self.asked.emit("open", str(item.data(0, _RunRole))))
-        self.itemExpanded.connect(lambda _item: self._measure())
-        self.itemCollapsed.connect(lambda _item: self._measure())
+        self.itemExpanded.connect(lambda _item: self._on_folded())
+        self.itemCollapsed.connect(lambda _item: self._on_folded())
+        self.verticalScrollBar().valueChanged.connect(lambda _value: self._making.start())
         team.changed.connect(self._on_changed)
         team.ticked.connect(self._on_tick)
         theme().changed.connect(self._refresh_soon)
@@ -77,10 +88,15 @@ class AgentTree(QTreeWidget):
             self.clear()
             self._items.clear()
             self._rows.clear()
+            self._stale.clear()
+        self._show_all(members, listed)
+
+    def _show_all(self, members: list[Member], touched: set[str]) -> None:
+        """List these agents, and draw those of ``touched`` and the new ones."""
         for member in members:
             if member.run_id not in self._items:
                 self._add(member)
-            self._show(member)
+        self._draw(touched, AT_ONCE)
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(members)))
         self._measure()
 
@@ -93,6 +109,35 @@ class AgentTree(QTreeWidget):
         """After another language, theme or font scale, once the labels have taken their new fonts."""
         QTimer.singleShot(0, self, self.refresh)
 
+    def _in_view(self) -> set[str]:
+        """The runs whose rows can be seen, and the first ones."""
+        area = self.viewport().rect()
+        seen = {run_id for run_id, item in self._items.items() if self.visualItemRect(item).intersects(area)}
+        return seen.union(list(self._items)[:ALWAYS])
+
+    def _draw(self, touched: set[str], most: int) -> None:
+        """Bring the rows in view up to date, and make up to ``most`` of those that are missing; a timer goes on with the others."""
+        self._stale.update(touched & self._items.keys())
+        seen = self._in_view()
+        for run_id in touched & self._items.keys() - seen:
+            if (member := self._team.get(run_id)) is not None:
+                self._items[run_id].setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken(member, Spent()))
+        missing = [run_id for run_id in self._items if run_id in seen and run_id not in self._rows]
+        for run_id in missing[:most]:
+            self._make(run_id)
+        for run_id in [run_id for run_id in self._rows if run_id in self._stale and run_id in seen]:
+            self._stale.discard(run_id)
+            if (member := self._team.get(run_id)) is not None:
+                self._show(member)
+        if len(missing) > most:
+            self._making.start()
+        else:
+            self._making.stop()
+
+    def _draw_more(self) -> None:
+        self._draw(set(), A_FRAME)
+        self._measure()
+
     def _show(self, member: Member) -> None:
         row, item = self._rows[member.run_id], self._items[member.run_id]
         row.show_member(member, self._team.state.shown(member.run_id, self._team.now()))
@@ -104,22 +149,24 @@ class AgentTree(QTreeWidget):
 
     def _on_changed(self, runs: frozenset[str]) -> None:
         members = self.members
-        if {member.run_id for member in members} != set(self._items):
+        listed = {member.run_id for member in members}
+        if set(self._items) - listed:
             self.refresh()
             return
         touched = set(runs)
         for run_id in runs:
             touched.update(member.run_id for member in self._team.state.path(run_id))
-        for member in members:
-            if member.run_id in touched:
-                self._show(member)
+        if listed - set(self._items):
+            self._show_all(members, touched)
+        else:
+            self._draw(touched, AT_ONCE)
 
     def _on_tick(self) -> None:
         if self.isVisible():
-            now = self._team.now()
+            now, seen = self._team.now(), self._in_view()
             for member in self.members:
                 row = self._rows.get(member.run_id)
-                if row is not None and not member.over:
+                if row is not None and member.run_id in seen and not member.over:
                     row.tick(self._team.state.shown(member.run_id, now))
 
     def _add(self, member: Member) -> None:
@@ -132,12 +179,18 @@ class AgentTree(QTreeWidget):
             parent.addChild(item)
             if parent.childCount() == 1:
                 parent.setExpanded(True)
-        row = AgentRow(member.run_id, self)
+        known = next((other.sizeHint(0) for other in self._items.values()), None)
+        item.setSizeHint(0, known or QSize(0, 2 * self.fontMetrics().height() + _PADDING))
+        self._items[member.run_id] = item
+
+    def _make(self, run_id: str) -> None:
+        row = self._rows[run_id] = AgentRow(run_id, self)
         row.asked.connect(self.asked)
         row.said.connect(self.said)
-        row.grown.connect(lambda: self._on_grown(member.run_id))
-        self.setItemWidget(item, 0, row)
-        self._items[member.run_id], self._rows[member.run_id] = item, row
+        row.grown.connect(lambda: self._on_grown(run_id))
+        row.set_chosen(run_id == self.chosen_run)
+        self.setItemWidget(self._items[run_id], 0, row)
+        self._stale.add(run_id)
 
     def _on_grown(self, run_id: str) -> None:
         row = self._rows[run_id]
@@ -187,21 +240,24 @@ class AgentTree(QTreeWidget):
         menu.popup(self.viewport().mapToGlobal(at))
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
-    def set_most(self, height: int) -> None:
-        """Take no more than this height; the rest is scrolled."""
-        if height != self._most:
-            self._most = height
-            self._measure()
-
     def _measure(self) -> None:
-        """As high as its rows, as far as the pane has room, and two of them at least; the others are scrolled."""
+        """As high as its rows and no higher, two of them at least; what does not fit is scrolled."""
         heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]
         edges = 2 * self.frameWidth() + 2
-        least = sum(heights[:SURE_ROWS]) + edges
-        self._wanted = min(sum(heights) + edges, max(self._most, least))
-        self.setMinimumHeight(least if heights else 0)
-        self.setMaximumHeight(self._wanted if heights else 0)
-        self.updateGeometry()
+        before, self.wanted = self.wanted, sum(heights) + edges if heights else 0
+        self.setMinimumHeight(sum(heights[:SURE_ROWS]) + edges if heights else 0)
+        self.setMaximumHeight(self.wanted)
+        if self.wanted != before:
+            self.updateGeometry()
+            self.measured.emit()
+
+    def _on_folded(self) -> None:
+        self._making.start()
+        self._measure()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._making.start()
 
     @staticmethod
     def _in_sight(item: QTreeWidgetItem) -> bool:
@@ -213,7 +269,7 @@ class AgentTree(QTreeWidget):
         return True
 
     def sizeHint(self) -> QSize:
-        return QSize(0, self._wanted)
+        return QSize(0, self.wanted)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app.desktop.panes.jobs import Jobs
+from app.desktop.soon import Soon
 from app.desktop.theme import theme
 from app.desktop.widgets import IconButton, Toast, ToastHost, Translated, label
 from app.domain.stream import StreamEvent
@@ -44,10 +45,7 @@ class Pane(Translated, QWidget):
         self.bridge = bridge
         self.workflow_id = ""
         self.jobs = Jobs(self, self.show_error)
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self.reload)
+        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.column = QVBoxLayout(self)
@@ -57,9 +55,12 @@ class Pane(Translated, QWidget):
         self.tools = QHBoxLayout()
         self.tools.setSpacing(0)
         top = QHBoxLayout()
-        top.setSpacing(4)
+        top.setSpacing(0)
         top.addWidget(self.heading, 1)
         top.addLayout(self.tools)
+        self._strut = QSpacerItem(0, 0)
+        top.addItem(self._strut)
+        self._top = top
         self.column.addLayout(top)
         theme().changed.connect(self._size_heading)
         self._size_heading()
@@ -87,8 +88,7 @@ class Pane(Translated, QWidget):
 
     def reload_soon(self) -> None:
         """Reload a moment from now, once for many calls."""
-        if not self._reload_timer.isActive():
-            self._reload_timer.start()
+        self._reload_timer.ask()
 
     def add_tool(self, icon: str, action: Callable[[], object]) -> IconButton:
         """A small button beside the heading."""
@@ -107,8 +107,12 @@ class Pane(Translated, QWidget):
         toast(self, text)
 
     def _size_heading(self) -> None:
-        """As high as the buttons beside it, also while there are none."""
-        self.heading.setMinimumHeight(theme().px(28))
+        """As high as the buttons beside it, also while there are none.
+
+        Not by the label's least height: a label keeps an earlier one in its size hint when the text becomes smaller.
+        """
+        self._strut.changeSize(0, theme().px(28), QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._top.invalidate()
 
     def _on_changed(self, topic: str, _id: str) -> None:
         if topic in self.topics and self.workflow_id:

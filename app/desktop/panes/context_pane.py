@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -20,9 +20,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.desktop.panes import context_text as words
-from app.desktop.panes.base import Pane, toast
+from app.desktop.panes.base import toast
 from app.desktop.panes.context_parts import PartsBar
 from app.desktop.panes.empty import PaneEmpty
+from app.desktop.panes.seen_pane import SeenPane
 from app.desktop.panes.turns import TurnPicker, read_turns
 from app.desktop.panes.two_line import dress_list, two_line_item
 from app.desktop.theme import mark, theme
@@ -45,17 +46,17 @@ _TELLING = frozenset(
 TABS = ("messages", "tools", "left-out", "wire")
 
 
-class ContextPane(Pane):
+class ContextPane(SeenPane):
     """``context-pane`` with ``context-agent``, ``context-request-list``, ``context-parts``, ``context-items`` and ``context-details``."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, parent)
+        super().__init__(bridge, REFRESH_MS, parent)
         self.setObjectName("context-pane")
         self.requests: list[RequestSummary] = []
         self.request: SentRequest | None = None
         self._agents: list[AgentNode] = []
         self._run_id, self._seq = "", 0
-        self._stale = True
+        self._wide: bool | None = None
         self.turn = TurnPicker(self)
         self.turn.setObjectName("context-turn")
         self.agent = QComboBox(self)
@@ -73,13 +74,8 @@ class ContextPane(Pane):
             self.body.addWidget(part)
         self.column.addWidget(self.empty, 1)
         self.column.addWidget(self.body, 1)
-        self._refresh = QTimer(self)
-        self._refresh.setSingleShot(True)
-        self._refresh.setInterval(REFRESH_MS)
-        self._refresh.timeout.connect(self._read_if_seen)
         self._connect()
         self.retranslate()
-        self._turn_body()
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
@@ -87,7 +83,6 @@ class ContextPane(Pane):
         self.list.setObjectName("context-request-list")
         mark(self.list, "plain")
         dress_list(self.list)
-        self.list.setMinimumWidth(theme().px(120))
         return self.list
 
     def _build_rows(self) -> QWidget:
@@ -113,7 +108,6 @@ class ContextPane(Pane):
         self.items.setObjectName("context-items")
         mark(self.items, "plain")
         dress_list(self.items)
-        self.items.setMinimumHeight(theme().px(64))
         self._rows, self._tab_row = holder, row
         box.addLayout(row)
         box.addWidget(self.parts)
@@ -132,6 +126,7 @@ class ContextPane(Pane):
         self.pin = IconButton("pin", parent=self)
         self.pin.setObjectName("context-pin")
         self._copy_text = IconButton("copy", parent=self)
+        self._copy_text.setObjectName("context-copy-text")
         row.addWidget(self._title, 1)
         for widget in (self.undo, self.pin, self._copy_text):
             row.addWidget(widget)
@@ -141,7 +136,6 @@ class ContextPane(Pane):
         mark(self.details, "plain")
         self._details.body.addLayout(row)
         self._details.body.addWidget(self.details, 1)
-        self._details.setMinimumWidth(theme().px(140))
         return self._details
 
     def _connect(self) -> None:
@@ -160,6 +154,11 @@ class ContextPane(Pane):
         self.undo.setIcon(theme().icon("undo-2", "text"))
         self.undo.setIconSize(QSize(theme().px(14), theme().px(14)))
         self.details.setFont(theme().font(12, mono=True))
+        self.list.setMinimumWidth(theme().px(120))
+        self.items.setMinimumHeight(theme().px(64))
+        self._details.setMinimumWidth(theme().px(140))
+        self._turn_body()
+        self._hold_rows()
 
     def title(self) -> str:
         return _("Context")
@@ -174,10 +173,6 @@ class ContextPane(Pane):
             self._show()
         super().set_workflow(workflow_id)
 
-    def reload(self) -> None:
-        self._stale = True
-        self._read_if_seen()
-
     def show_run(self, run_id: str, seq: int = 0) -> None:
         """Show a run's request: the one whose reply is event ``seq`` of the run, 0 the newest."""
         self._run_id, self._seq = run_id, seq
@@ -189,20 +184,9 @@ class ContextPane(Pane):
 
     def on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and event.chunk_type in _TELLING:
-            self._stale = True
-            if not self._refresh.isActive():
-                self._refresh.start()
+            self.refresh()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._read_if_seen()
-
-    def _read_if_seen(self) -> None:
-        if self._stale and self.isVisible() and self.workflow_id:
-            self._stale = False
-            self.jobs.start(self._read(self.workflow_id), "read")
-
-    async def _read(self, workflow_id: str) -> None:
+    async def read(self, workflow_id: str) -> None:
         wanted, run_id, seq = self.turn.wanted, self._run_id, self._seq
 
         async def read(atelier: Any) -> tuple[Any, Any, str, Any, Any]:
@@ -219,7 +203,11 @@ class ContextPane(Pane):
             return turns, agents, shown, requests, await atelier.inspector.request(shown, chosen.seq) if chosen is not None else None
 
         turns, agents, shown, requests, request = await self.bridge.call(read)
-        if workflow_id == self.workflow_id and (run_id, seq) == (self._run_id, self._seq):
+        if workflow_id != self.workflow_id:
+            return
+        if (run_id, seq) != (self._run_id, self._seq):
+            self.refresh()  # another request was chosen meanwhile
+        else:
             self.turn.set_turns(turns)
             if turns and agents and agents[0].run_id != self.turn.root_run_id:
                 self.turn.want(agents[0].run_id)
@@ -246,13 +234,19 @@ class ContextPane(Pane):
         self.empty.setVisible(not there)
         self.body.setVisible(there)
         self._copy.setVisible(there)
-        self.agent.clear()
-        for node in self._agents:
-            self.agent.addItem("   " * node.depth + node.name, node.run_id)
-        self.agent.setCurrentIndex(max(0, self.agent.findData(self._run_id)))
-        self.agent.setVisible(len(self._agents) > 1)
+        self._show_agents()
         self._quietly(self.list, self._fill_requests)
         self._show_request()
+
+    def _show_agents(self) -> None:
+        """Listed anew only when they are others: a list that is open stays open while requests come and go."""
+        wanted = [("   " * node.depth + node.name, node.run_id) for node in self._agents]
+        if wanted != [(self.agent.itemText(row), self.agent.itemData(row)) for row in range(self.agent.count())]:
+            self.agent.clear()
+            for text, run_id in wanted:
+                self.agent.addItem(text, run_id)
+        self.agent.setCurrentIndex(max(0, self.agent.findData(self._run_id)))
+        self.agent.setVisible(len(wanted) > 1)
 
     def _fill_requests(self) -> None:
         self.list.clear()
@@ -417,7 +411,7 @@ class ContextPane(Pane):
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.body.orientation() is not wanted:
             self.body.setOrientation(wanted)
-        if wide != getattr(self, "_wide", None):
+        if wide != self._wide:
             self._wide = wide
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
 

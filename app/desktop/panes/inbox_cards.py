@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
@@ -16,6 +18,7 @@ from app.desktop.questions.parent_questions import ParentQuestion, ParentQuestio
 from app.desktop.questions.presenter import QuestionPresenter
 from app.desktop.theme import mark
 from app.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, label
+from app.desktop.widgets.basic import PillKind
 from app.domain.question import UserQuestion
 from app.i18n import _
 
@@ -24,47 +27,78 @@ LONGEST = 240
 """Characters of a question the list shows; the dialog shows them all."""
 
 
-def _who(card: Card, name: str, pill: Pill) -> FlowLayout:
+class _Who(FlowLayout):
     """Who asks, and what it is; one under the other where a pane is narrow."""
-    top = FlowLayout(None, 6)
-    who = label(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…", "strong", card)
-    who.setToolTip(name if len(name) > LONGEST_NAME else "")
-    top.addWidget(who)
-    top.addWidget(pill)
-    return top
+
+    def __init__(self, card: Card, kind: PillKind) -> None:
+        super().__init__(None, 6)
+        self._name = label("", "strong", card)
+        self.pill = Pill("", kind, card)
+        self.addWidget(self._name)
+        self.addWidget(self.pill)
+
+    def show_name(self, name: str) -> None:
+        self._name.setText(_cut(name, LONGEST_NAME))
+        self._name.setToolTip(name if len(name) > LONGEST_NAME else "")
 
 
-class QuestionCard(Card):
-    """One waiting question with Skip and Answer."""
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
-    def __init__(self, question: UserQuestion, workflow: str, aside: bool, presenter: QuestionPresenter, parent: QWidget) -> None:
+
+class QuestionCard(Translated, Card):
+    """``inbox-<question id>``: one waiting question with Skip and Answer."""
+
+    def __init__(self, question: UserQuestion, presenter: QuestionPresenter, parent: QWidget) -> None:
         super().__init__(parent)
+        self._question, self._presenter = question, presenter
+        self._workflow = ""
         self.setObjectName(f"inbox-{question.id}")
         self.setAccessibleName(question.spec.question)
-        agent = question.agent_name or _("The agent")
-        self.body.addLayout(_who(self, agent, Pill(_("later") if aside else _("question"), "" if aside else "accent", self)))
-        line = wording.lineage(question.lineage, agent)
-        if line:
-            above = label(line, "small", self, wrap=True)
-            above.setObjectName(f"inbox-lineage-{question.id}")
-            self.body.addWidget(above)
-        text = question.spec.question
-        self.body.addWidget(label(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…", parent=self, wrap=True))
-        where = ElidedLabel(f"{workflow} · {ago(question.created_at)}", self)
-        mark(where, "small")
-        self.body.addWidget(where)
-        row = FlowLayout(None, 4)
-        skip, answer = QPushButton(_("Skip"), self), QPushButton(_("Answer"), self)
-        skip.setObjectName(f"inbox-skip-{question.id}")
-        answer.setObjectName(f"inbox-open-{question.id}")
-        mark(skip, "quiet")
-        skip.setAccessibleName(_("Skip: {question}", question=text[:80]))
-        answer.setAccessibleName(_("Answer: {question}", question=text[:80]))
-        skip.clicked.connect(lambda *_: presenter.skip(question.id))
-        answer.clicked.connect(lambda *_: presenter.open(question.id))
-        row.addWidget(answer)
-        row.addWidget(skip)
-        self.body.addLayout(row)
+        self._who = _Who(self, "accent")
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setObjectName(f"inbox-lineage-{question.id}")
+        self._lineage.setVisible(bool(question.lineage))
+        self._where = ElidedLabel("", self)
+        self._where.setObjectName(f"inbox-where-{question.id}")
+        mark(self._where, "small")
+        self._skip, self._answer = QPushButton(self), QPushButton(self)
+        self._skip.setObjectName(f"inbox-skip-{question.id}")
+        self._answer.setObjectName(f"inbox-open-{question.id}")
+        mark(self._skip, "quiet")
+        self._skip.clicked.connect(lambda *_: presenter.skip(question.id))
+        self._answer.clicked.connect(lambda *_: presenter.open(question.id))
+        buttons = FlowLayout(None, 4)
+        buttons.addWidget(self._answer)
+        buttons.addWidget(self._skip)
+        self.body.addLayout(self._who)
+        for widget in (self._lineage, label(_cut(question.spec.question, LONGEST), "", self, wrap=True), self._where):
+            self.body.addWidget(widget)
+        self.body.addLayout(buttons)
+        self.retranslate()
+
+    def set_where(self, workflow: str) -> None:
+        """The workflow it belongs to; says anew how long it waits and whether it was put aside."""
+        self._workflow = workflow
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        question, agent = self._question, self._question.agent_name or _("The agent")
+        aside = self._presenter.queue.is_aside(question.id)
+        self._who.show_name(agent)
+        self._who.pill.show_state(_("later") if aside else _("question"), "" if aside else "accent")
+        self._lineage.setText(wording.lineage(question.lineage, agent))
+        self._where.setText(_place(self._workflow, question.created_at))
+        asked = question.spec.question[:80]
+        self._skip.setText(_("Skip"))
+        self._skip.setAccessibleName(_("Skip: {question}", question=asked))
+        self._answer.setText(_("Answer"))
+        self._answer.setAccessibleName(_("Answer: {question}", question=asked))
+
+
+def _place(workflow: str, when: datetime) -> str:
+    """Where it was asked and how long ago."""
+    return " · ".join(filter(None, (workflow, ago(when))))
 
 
 class ParentQuestionCard(Translated, Card):
@@ -76,8 +110,9 @@ class ParentQuestionCard(Translated, Card):
         self.setObjectName(f"inbox-parent-{asked.run_id}")
         self._workflow = ""
         self._busy = False
-        self._pill = Pill("", "accent", self)
-        self.body.addLayout(_who(self, asked.agent_name, self._pill))
+        self._who = _Who(self, "accent")
+        self._who.show_name(asked.agent_name)
+        self.body.addLayout(self._who)
         self._lineage = label("", "small", self, wrap=True)
         self._lineage.setVisible(bool(asked.lineage))
         self._question = label(asked.question, "", self, wrap=True)
@@ -102,7 +137,7 @@ class ParentQuestionCard(Translated, Card):
         self.retranslate()
 
     def set_where(self, workflow: str) -> None:
-        """The workflow it works in."""
+        """The workflow it works in; says anew how long it waits."""
         self._workflow = workflow
         self.retranslate()
 
@@ -151,9 +186,9 @@ class ParentQuestionCard(Translated, Card):
 
     def retranslate(self) -> None:
         asked = self.asked
-        self._pill.setText(_("asks its parent"))
+        self._who.pill.setText(_("asks its parent"))
         self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
-        self._where.setText(f"{self._workflow} · {ago(asked.created_at)}" if self._workflow else ago(asked.created_at))
+        self._where.setText(_place(self._workflow, asked.created_at))
         self.setAccessibleName(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
         self.field.editor.setPlaceholderText(_("Your answer"))
         self.field.setToolTip(_("Answer in its parent's place"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.desktop.panes.base import Pane
@@ -22,6 +23,8 @@ from app.i18n import _, ngettext
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
 
+_Card = QuestionCard | ApprovalCard | ParentQuestionCard
+MINUTE_MS = 60_000
 LEAST_CARD = 220
 """Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
 
@@ -29,7 +32,7 @@ LEAST_CARD = 220
 class InboxPane(Pane):
     """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists them.
 
-    Cards with something typed in them live as long as their item; the others are made anew.
+    A card lives as long as its item, with what is typed in it and with the keyboard.
     """
 
     topics = ("workflow",)
@@ -39,7 +42,10 @@ class InboxPane(Pane):
         self.setObjectName("question-inbox")
         self._presenter = presenter
         self._names: dict[str, str] = {}
-        self._cards: dict[str, QWidget] = {}
+        self._cards: dict[str, _Card] = {}
+        self._clock = QTimer(self)
+        self._clock.setInterval(MINUTE_MS)
+        self._clock.timeout.connect(self._show)
         self.count = Pill("0", "", self)
         self.count.setObjectName("pending-count")
         self.tools.addWidget(self.count)
@@ -101,7 +107,7 @@ class InboxPane(Pane):
     def _show(self) -> None:
         waiting = self._waiting()
         keys = [key for _when, key, _workflow in waiting]
-        for key in [key for key in self._cards if key not in keys or key.startswith("question:")]:
+        for key in [key for key in self._cards if key not in keys]:
             card = self._cards.pop(key)
             self._list.removeWidget(card)
             card.hide()
@@ -109,8 +115,7 @@ class InboxPane(Pane):
         for place, (_when, key, workflow_id) in enumerate(waiting):
             card = self._cards.get(key) or self._make(key)
             self._cards[key] = card
-            if isinstance(card, ApprovalCard | ParentQuestionCard):
-                card.set_where(self._names.get(workflow_id, "…"))
+            card.set_where(self._names.get(workflow_id, "…"))
             if self._list.indexOf(card) != place:
                 self._list.insertWidget(place, card)
         self._limit_cards()
@@ -118,7 +123,7 @@ class InboxPane(Pane):
         self.count.show_state(number(len(keys)), "warn" if keys else "")
         self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", len(keys)))
 
-    def _make(self, key: str) -> QWidget:
+    def _make(self, key: str) -> _Card:
         kind, _sep, item_id = key.partition(":")
         presenter, content = self._presenter, self._content
         if kind == "approval":
@@ -132,7 +137,16 @@ class InboxPane(Pane):
             return ParentQuestionCard(asked, presenter.parents, content)
         question = presenter.queue.get(item_id)
         assert question is not None
-        return QuestionCard(question, self._names.get(question.workflow_id, "…"), presenter.queue.is_aside(item_id), presenter, content)
+        return QuestionCard(question, presenter, content)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show()
+        self._clock.start()  # the cards say how long they wait
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()
 
     def _limit_cards(self) -> None:
         """An approval is no taller than the pane, so that its buttons are in view when it is."""

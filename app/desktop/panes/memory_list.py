@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.desktop.panes.rows import menu_place, paint_ground
 from app.desktop.panes.wording import ago, decimal
 from app.desktop.theme import mark, theme
 from app.domain.memory import Memory, MemoryHit, MemoryType
@@ -139,14 +140,9 @@ class MemoryDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row: MemoryRow = index.data(MemoryRole)
-        tokens, area = theme().tokens, option.rect
+        tokens = theme().tokens
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
-            painter.drawRoundedRect(area.adjusted(2, 1, -2, -1), 6, 6)
+        area = paint_ground(painter, option, 1)
         width, left, top = self._text_width(option), area.left() + theme().px(10), area.top() + self._pad()
         top = self._paint_text(painter, row, left, top, width)
         small = theme().font(12)
@@ -182,8 +178,12 @@ class MemoryDelegate(QStyledItemDelegate):
 
 
 class MemoryListView(QListView):
-    """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` asks for the next page."""
+    """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` asks for the next page.
 
+    ``menu_wanted`` asks for the menu of the current row, at this global position.
+    """
+
+    menu_wanted = Signal(QPoint)
     opened = Signal(str)
     deleted = Signal(str)
     end_reached = Signal()
@@ -197,7 +197,6 @@ class MemoryListView(QListView):
         self.setMouseTracking(True)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         mark(self, "memories")
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
@@ -215,6 +214,11 @@ class MemoryListView(QListView):
     def current_row(self) -> MemoryRow | None:
         index = self.currentIndex()
         return index.data(MemoryRole) if index.isValid() else None
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        place = menu_place(self, event)
+        if place is not None:
+            self.menu_wanted.emit(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current_row()

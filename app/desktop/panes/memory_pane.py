@@ -75,7 +75,7 @@ class MemoryPane(Pane):
         self.list.opened.connect(self.edit)
         self.list.deleted.connect(self.delete)
         self.list.end_reached.connect(self._next_page)
-        self.list.customContextMenuRequested.connect(self._menu)
+        self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
         self.retranslate()
@@ -208,15 +208,13 @@ class MemoryPane(Pane):
         await self._load(self.workflow_id)
 
     def _menu(self, at: QPoint) -> None:
-        index = self.list.indexAt(at)
-        if not index.isValid():
-            return
-        self.list.setCurrentIndex(index)
+        """The context menu of the current memory."""
         row = self.list.current_row()
         if row is None:
             return
         menu = QMenu(self)
+        menu.setObjectName("memory-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(theme().icon("pencil"), _("Open…"), lambda: self.edit(row.memory.id))
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
-        menu.popup(self.list.viewport().mapToGlobal(at))
+        menu.popup(at)

@@ -12,14 +12,16 @@ from PySide6.QtCore import (
     QMimeData,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.desktop.panes.rows import menu_place, paint_ground
 from app.desktop.panes.task_order import TaskRow, moved
 from app.desktop.theme import mark, theme
 from app.desktop.theme.manager import Role
@@ -155,15 +157,9 @@ class TaskDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row: TaskRow = index.data(TaskRole)
-        tokens, area = theme().tokens, option.rect
+        tokens = theme().tokens
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        if selected or hovered:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
-            painter.drawRoundedRect(area.adjusted(2, 0, -2, 0), 6, 6)
+        area = paint_ground(painter, option)
         name, role = STATUS_ICONS[row.shown_status]
         icon = self._icon_rect(area, row)
         painter.drawPixmap(icon.topLeft(), theme().pixmap(name, role, icon.width(), painter.device().devicePixelRatioF()))
@@ -207,9 +203,10 @@ class TaskDelegate(QStyledItemDelegate):
 class TaskListView(QListView):
     """``task-list``. Keys: F2 renames, Enter opens, Space sets the status, Alt+Up and Alt+Down move, Delete deletes.
 
-    Signals carry the task's id.
+    Signals carry the task's id; ``menu_wanted`` asks for the menu of the current task, at this global position.
     """
 
+    menu_wanted = Signal(QPoint)
     opened = Signal(str)
     toggled = Signal(str)
     deleted = Signal(str)
@@ -230,7 +227,6 @@ class TaskListView(QListView):
         self.setDragDropOverwriteMode(False)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         mark(self, "tasks")
         theme().changed.connect(self._restyle)
 
@@ -260,6 +256,11 @@ class TaskListView(QListView):
                 event.accept()
                 return True
         return super().event(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        place = menu_place(self, event)
+        if place is not None:
+            self.menu_wanted.emit(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current_row()

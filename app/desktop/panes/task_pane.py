@@ -53,7 +53,7 @@ class TaskPane(Pane):
         self.list.deleted.connect(self.delete)
         self.list.tasks.move_wanted.connect(self._move)
         self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
-        self.list.customContextMenuRequested.connect(self._menu)
+        self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
         self.retranslate()
         self._show()
@@ -192,16 +192,13 @@ class TaskPane(Pane):
         self.jobs.start(job())
 
     def _menu(self, at: QPoint) -> None:
-        """The context menu of the task under the pointer."""
-        index = self.list.indexAt(at)
-        if not index.isValid():
-            return
-        self.list.setCurrentIndex(index)
+        """The context menu of the current task."""
         row = self.list.current_row()
         if row is None:
             return
         task = row.task
         menu = QMenu(self)
+        menu.setObjectName("task-menu")
         menu.addAction(theme().icon("pencil"), _("Edit…"), lambda: self.edit(task.id))
         states = menu.addMenu(_("Status"))
         for status in TaskStatus:
@@ -216,4 +213,4 @@ class TaskPane(Pane):
         menu.addSeparator()
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(task.id))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self.list.viewport().mapToGlobal(at))
+        menu.popup(at)

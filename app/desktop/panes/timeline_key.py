@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.desktop.panes.timeline_paint import BAR_COLOURS
 from app.desktop.theme import theme
 from app.desktop.widgets import Translated
 from app.i18n import N_, _
 
 _KEYS = (
-    (N_("Model"), "accent_soft", "accent", False),
-    (N_("Tool"), "ok_soft", "ok", False),
-    (N_("Failed"), "err_soft", "err", False),
-    (N_("Waits for a person"), "warn_soft", "warn", True),
-    (N_("Waits"), "sunken", "field_border", True),
+    (N_("Model"), "model", False),
+    (N_("Tool"), "tool", False),
+    (N_("Failed"), "failed", False),
+    (N_("Waits for a person"), "person", True),
+    (N_("Waits"), "idle", True),
 )
-"""Words, ground, edge, and whether the edge is dashed."""
+"""Words, look, and whether the edge is dashed."""
 
 
 class TimelineKey(Translated, QWidget):
@@ -47,8 +48,9 @@ class TimelineKey(Translated, QWidget):
         painter.setFont(look.font(12))
         x = 0.0
         wide, high = look.px(16), look.px(9)
-        for (text, length), (_words, ground, edge, dashed) in zip(self._texts(), _KEYS, strict=True):
-            painter.setPen(QPen(QColor(look.colour(edge)), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
+        for (text, length), (_words, name, dashed) in zip(self._texts(), _KEYS, strict=True):
+            ground, edge, _text = BAR_COLOURS[name]
+            painter.setPen(QPen(look.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
             painter.setBrush(look.colour(ground))
             painter.drawRoundedRect(QRectF(x + 0.5, (self.height() - high) / 2 + 0.5, wide - 1, high - 1), 3, 3)
             x += wide + 5

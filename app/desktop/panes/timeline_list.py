@@ -9,6 +9,8 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
+from app.desktop.panes.rows import menu_place
+from app.desktop.panes.timeline_scene import look_of, span_key
 from app.desktop.panes.timeline_view import describe_span
 from app.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dress_list, two_line_item
 from app.desktop.replay.words import span_title
@@ -46,6 +48,8 @@ class TimelineList(Translated, QListWidget):
         self.setObjectName("timeline-list")
         mark(self, "plain")
         dress_list(self)
+        self._timeline: Timeline | None = None
+        self._now: datetime | None = None
         self._spans: list[Span] = []
         self.currentRowChanged.connect(self._on_row)
         self.itemActivated.connect(lambda item: self.span_activated.emit(self._spans[item.data(KeyRole)]))
@@ -53,12 +57,13 @@ class TimelineList(Translated, QListWidget):
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
         """List the spans; the current one stays, and rows of what was over already are left as they are."""
+        self._timeline, self._now = timeline, now
         current = self.current()
         rows = [(run, span) for run in timeline.runs for span in run.spans] if timeline is not None else []
         rows.sort(key=lambda row: (row[1].start, row[1].seq))
         known = self._spans
         same = 0
-        while same < min(len(known), len(rows)) and _key(known[same]) == _key(rows[same][1]):
+        while same < min(len(known), len(rows)) and span_key(known[same]) == span_key(rows[same][1]):
             same += 1
         self.blockSignals(True)
         for number in range(same):
@@ -76,13 +81,12 @@ class TimelineList(Translated, QListWidget):
     def _write(item: QListWidgetItem, number: int, run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> None:
         """Give a row its words."""
         icon, role = _ICONS[span.kind]
-        bad = span.status in ("error", "timeout", "interrupted", "rejected")
         name, _title, *facts = describe_span(run, span, timeline, now)
         title, below = f"{name} · {span_title(span)}", " · ".join(facts)
         item.setText(title)
         item.setData(KeyRole, number)
         item.setData(FactsRole, below)
-        item.setData(IconRole, (icon, "err" if bad else role))
+        item.setData(IconRole, (icon, "err" if look_of(span) == "failed" else role))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}, {below}")
         item.setToolTip(f"{title}\n{below}")
 
@@ -93,8 +97,8 @@ class TimelineList(Translated, QListWidget):
     def choose(self, span: Span | None) -> None:
         """Make this span's row the current one, without announcing it."""
         self.blockSignals(True)
-        wanted = _key(span) if span is not None else None
-        rows = (number for number, each in enumerate(self._spans) if _key(each) == wanted)
+        wanted = span_key(span) if span is not None else None
+        rows = (number for number, each in enumerate(self._spans) if span_key(each) == wanted)
         self.setCurrentRow(next(rows, -1))
         self.blockSignals(False)
 
@@ -103,18 +107,13 @@ class TimelineList(Translated, QListWidget):
             self.span_chosen.emit(self._spans[row])
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        item = self.itemAt(event.pos()) if event.reason() is QContextMenuEvent.Reason.Mouse else self.currentItem()
-        if item is not None:
-            self.setCurrentItem(item)
-            mouse = event.reason() is QContextMenuEvent.Reason.Mouse
-            place = event.globalPos() if mouse else self.viewport().mapToGlobal(self.visualItemRect(item).bottomLeft())
+        place = menu_place(self, event)
+        if place is not None:
             self.menu_wanted.emit(place)
-        event.setAccepted(True)
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("Timeline as a list"))
-
-
-def _key(span: Span) -> tuple[str, int, int, str, str]:
-    """What tells a span from the others, also after another reading."""
-    return span.run_id, span.seq, span.event_seq, span.kind, span.call_id
+        if self._timeline is not None and self._now is not None:
+            runs = {run.run_id: run for run in self._timeline.runs}
+            for number, span in enumerate(self._spans):
+                self._write(self.item(number), number, runs[span.run_id], span, self._timeline, self._now)

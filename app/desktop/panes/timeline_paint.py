@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 
+from app.desktop.panes.time_axis import TimeAxis
+from app.desktop.panes.timeline_scene import Bar, Scene, is_dashed, look_of
 from app.desktop.panes.wording import duration
 from app.desktop.replay.words import bar_title
 from app.desktop.team.words import LOOKS
 from app.desktop.theme import theme
 from app.desktop.theme.manager import Role
-
-if TYPE_CHECKING:
-    from app.desktop.panes.timeline_view import Bar, TimelineView
-    from app.engine.services.team_views import Span
 
 TICK_PX = 84
 INDENT = 12
@@ -27,87 +23,73 @@ SHORTEST = 7
 """Fewest letters of a cut title that still say something, the … counted."""
 RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in LOOKS.items()}
-
-
 Look = tuple[QColor, QColor, QColor]
 """Ground, edge and text of a bar."""
-_LOOKS = {
+BAR_COLOURS = {
     "failed": ("err_soft", "err", "err_text"),
     "model": ("accent_soft", "accent", "accent"),
     "tool": ("ok_soft", "ok", "ok_text"),
     "person": ("warn_soft", "warn", "warn_text"),
     "idle": ("sunken", "field_border", "muted"),
 }
+"""Ground, edge and text by ``look_of``, as tokens of the theme."""
 
 
-def look_of(span: Span) -> str:
-    """Which of the looks a span's bar has."""
-    if span.status in ("error", "timeout", "interrupted", "rejected"):
-        return "failed"
-    if span.kind in ("model", "tool"):
-        return span.kind
-    return "person" if span.kind == "wait" and span.label != "children" else "idle"
-
-
-def paint_timeline(view: TimelineView) -> None:
+def paint_timeline(painter: QPainter, scene: Scene) -> None:
     """Paint the whole viewport."""
-    painter = QPainter(view.viewport())
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     look = theme()
-    area = view.viewport().rect()
+    area = scene.area
     card = QPainterPath()
     card.addRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
     painter.fillRect(area, look.colour("bg"))
     painter.fillPath(card, look.colour("surface"))
-    if view.timeline is not None and view.axis is not None:
-        content = area.adjusted(view.gutter, 0, -1, -1)
+    if scene.axis is not None:
+        content = area.adjusted(scene.gutter, 0, -1, -1)
         painter.setClipRect(content)
-        _paint_grid(painter, view, content)
-        painter.setClipRect(content.adjusted(0, view.ruler, 0, 0))
-        _paint_bars(painter, view)
+        _paint_grid(painter, scene, scene.axis, content)
+        painter.setClipRect(content.adjusted(0, scene.ruler, 0, 0))
+        _paint_bars(painter, scene)
         painter.setClipping(False)
-        _paint_names(painter, view)
-        painter.fillRect(QRectF(0, view.ruler - 1, area.width(), 1), look.colour("border"))
-        painter.fillRect(QRectF(view.gutter - 1, 0, 1, area.height()), look.colour("border"))
-    painter.setPen(QPen(look.colour("accent" if view.hasFocus() else "border"), 1))
+        _paint_names(painter, scene)
+        painter.fillRect(QRectF(0, scene.ruler - 1, area.width(), 1), look.colour("border"))
+        painter.fillRect(QRectF(scene.gutter - 1, 0, 1, area.height()), look.colour("border"))
+    painter.setPen(QPen(look.colour("accent" if scene.focused else "border"), 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawPath(card)
-    painter.end()
 
 
-def _paint_grid(painter: QPainter, view: TimelineView, content: QRect) -> None:
-    """Ruler, tick lines, lane separators, and a hatched band where time is drawn short."""
-    look, axis = theme(), view.axis
-    assert axis is not None
-    origin, scale = view.origin(), view.scale
+def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect) -> None:
+    """Ruler, tick lines, lane separators, and a band with dashed edges where time is drawn short."""
+    look, origin, scale = theme(), scene.origin, scene.scale
     painter.setFont(look.font(12))
     for piece in axis.pieces:
         if piece.short:
-            band = QRectF(origin.x() + piece.at * scale, view.ruler, piece.length * scale, content.height())
+            band = QRectF(origin.x() + piece.at * scale, scene.ruler, piece.length * scale, content.height())
             painter.fillRect(band, look.colour("bg"))
             painter.setPen(QPen(look.colour("border"), 1, Qt.PenStyle.DashLine))
             for x in (band.left(), band.right()):
-                painter.drawLine(QPointF(x, view.ruler), QPointF(x, content.bottom()))
-            _paint_skipped(painter, view, band, piece.end - piece.start)
+                painter.drawLine(QPointF(x, scene.ruler), QPointF(x, content.bottom()))
+            _paint_skipped(painter, scene, band, piece.end - piece.start)
     for at, value in axis.ticks(scale, look.px(TICK_PX)):
         x = origin.x() + at * scale
         painter.setPen(look.colour("border"))
-        painter.drawLine(QPointF(x, view.ruler - look.px(5)), QPointF(x, content.bottom()))
+        painter.drawLine(QPointF(x, scene.ruler - look.px(5)), QPointF(x, content.bottom()))
         painter.setPen(look.colour("muted"))
         text = _clock(value)
         if x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text) <= content.right():
-            painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), view.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
-    painter.setClipRect(content.adjusted(0, view.ruler, 0, 0))
+            painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
+    painter.setClipRect(content.adjusted(0, scene.ruler, 0, 0))
     painter.setPen(look.colour("border"))
-    for lane in view.lanes[1:]:
+    for lane in scene.lanes[1:]:
         y = origin.y() + lane.top
         painter.drawLine(QPointF(content.left(), y), QPointF(content.right(), y))
 
 
-def _paint_skipped(painter: QPainter, view: TimelineView, band: QRectF, ms: float) -> None:
+def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> None:
     """Say in the ruler how long the stretch really was, where there is room for it."""
     text = f"⋯ {duration(ms)} ⋯"
-    room = QRectF(band.left(), 0, band.width(), view.ruler - 2)
+    room = QRectF(band.left(), 0, band.width(), scene.ruler - 2)
     if QFontMetrics(painter.font()).horizontalAdvance(text) > room.width():
         text = "⋯"
     painter.fillRect(room, theme().colour("bg"))
@@ -124,19 +106,18 @@ def _clock(ms: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
-def _paint_bars(painter: QPainter, view: TimelineView) -> None:
+def _paint_bars(painter: QPainter, scene: Scene) -> None:
     """The bars in sight; of those that are thinner than a pixel one a pixel."""
     looks: dict[str, Look] = {}
-    for name, (ground, edge, text) in _LOOKS.items():
+    for name, (ground, edge, text) in BAR_COLOURS.items():
         looks[name] = (theme().colour(ground), theme().colour(edge), theme().colour(text))
-    chosen, hovered = view.chosen, view.hovered
-    origin = view.origin()
-    left, right = view.gutter - origin.x(), view.viewport().width() - origin.x()
-    top, bottom = view.ruler - origin.y(), view.viewport().height() - origin.y()
+    chosen, hovered, origin = scene.chosen, scene.hovered, scene.origin
+    left, right = scene.gutter - origin.x(), scene.area.width() - origin.x()
+    top, bottom = scene.ruler - origin.y(), scene.area.height() - origin.y()
     drawn: set[tuple[int, int, str]] = set()
     painter.save()
     painter.translate(origin)
-    for bar in view.bars:
+    for bar in scene.bars:
         rect = bar.rect
         if rect.right() < left or rect.left() > right or rect.bottom() < top or rect.top() > bottom:
             continue
@@ -157,7 +138,7 @@ def _paint_bars(painter: QPainter, view: TimelineView) -> None:
 
 def _paint_bar(painter: QPainter, bar: Bar, look: Look, left: float, hovered: bool) -> None:
     ground, edge, text = look
-    style = Qt.PenStyle.DashLine if bar.span.kind in ("wait", "paused") else Qt.PenStyle.SolidLine
+    style = Qt.PenStyle.DashLine if is_dashed(bar.span) else Qt.PenStyle.SolidLine
     painter.setPen(QPen(edge, 1.6 if hovered else 1, style))
     painter.setBrush(ground)
     painter.drawRoundedRect(bar.rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
@@ -177,18 +158,18 @@ def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -
     painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 
-def _paint_names(painter: QPainter, view: TimelineView) -> None:
+def _paint_names(painter: QPainter, scene: Scene) -> None:
     look = theme()
-    area = view.viewport().rect()
-    painter.setClipRect(QRect(0, view.ruler, view.gutter, area.height() - view.ruler))
+    area = scene.area
+    painter.setClipRect(QRect(0, scene.ruler, scene.gutter, area.height() - scene.ruler))
     side = look.px(14)
-    for lane in view.lanes:
-        top = view.origin().y() + lane.top
-        if lane is not view.lanes[0]:
-            painter.fillRect(QRectF(0, top - 0.5, view.gutter, 1), look.colour("border"))
+    for lane in scene.lanes:
+        top = scene.origin.y() + lane.top
+        if lane is not scene.lanes[0]:
+            painter.fillRect(QRectF(0, top - 0.5, scene.gutter, 1), look.colour("border"))
         left = look.px(8) + min(lane.run.depth, 4) * look.px(INDENT)
         icon, role = STATUS_ICONS.get(lane.run.status, ("circle", "muted"))
-        line = QRect(left, top + look.px(5), view.gutter - left - look.px(6), look.px(20))
+        line = QRect(left, top + look.px(5), scene.gutter - left - look.px(6), look.px(20))
         picture = look.pixmap(icon, role, side, painter.device().devicePixelRatioF())
         painter.drawPixmap(line.left(), line.top() + (line.height() - side) // 2, picture)
         line.setLeft(line.left() + side + look.px(6))

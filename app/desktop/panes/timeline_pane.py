@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QWidget
 
-from app.desktop.panes.base import Pane
 from app.desktop.panes.empty import PaneEmpty
+from app.desktop.panes.seen_pane import SeenPane
 from app.desktop.panes.timeline_key import TimelineKey
 from app.desktop.panes.timeline_list import TimelineList
 from app.desktop.panes.timeline_view import ZOOM, TimelineView
@@ -31,8 +31,8 @@ KEY_FROM = 560
 _SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
 
 
-class TimelinePane(Pane):
-    """``timeline-pane`` with ``timeline-view`` and ``timeline-list``. Reads nothing while it cannot be seen.
+class TimelinePane(SeenPane):
+    """``timeline-pane`` with ``timeline-view`` and ``timeline-list``.
 
     Signals:
         agent_wanted: open the transcript of this run.
@@ -41,19 +41,15 @@ class TimelinePane(Pane):
         fork_wanted: workflow id, stream number.
     """
 
-    topics = ()
     agent_wanted = Signal(str)
     request_wanted = Signal(str, int)
     replay_wanted = Signal(str, str, int)
     fork_wanted = Signal(str, int)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, parent)
+        super().__init__(bridge, REFRESH_MS, parent)
         self.setObjectName("timeline-pane")
         self.timeline: Timeline | None = None
-        self._stale = True
-        self._loading = False
-        self._again = False
         self._turns_stale = True
         self.turn = TurnPicker(self)
         self.turn.setObjectName("timeline-turn")
@@ -87,17 +83,13 @@ class TimelinePane(Pane):
         self.column.addWidget(self.stack, 1)
         self.column.addLayout(below)
         self.column.setSpacing(4)
-        self._refresh = QTimer(self)
-        self._refresh.setSingleShot(True)
-        self._refresh.setInterval(REFRESH_MS)
-        self._refresh.timeout.connect(self._read_if_seen)
         self._connect()
         self.retranslate()
 
     def _connect(self) -> None:
         self.turn.picked.connect(lambda *_: self.reload())
-        self.view.span_chosen.connect(self._on_chosen)
-        self.list.span_chosen.connect(self._on_chosen)
+        self.view.span_chosen.connect(lambda _span: self._say())
+        self.list.span_chosen.connect(self._on_listed)
         self.view.menu_wanted.connect(self._show_menu)
         self.list.menu_wanted.connect(self._show_menu)
         self.view.activated.connect(self._open)
@@ -116,37 +108,21 @@ class TimelinePane(Pane):
         super().set_workflow(workflow_id)
 
     def reload(self) -> None:
-        self._stale = self._turns_stale = True
-        self._read_if_seen()
+        self._turns_stale = True
+        super().reload()
 
     def on_stream(self, event: StreamEvent) -> None:
         """Something of the team happened: read again a moment later, when it can be seen."""
         if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:
             return
-        self._stale = True
         self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
-        if not self._refresh.isActive():
-            self._refresh.start()
+        self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._say()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._read_if_seen()
-
-    def _read_if_seen(self) -> None:
-        if not self._stale or not self.isVisible() or not self.workflow_id:
-            return
-        if self._loading:
-            self._again = True
-            return
-        self._stale = False
-        self._loading = True
-        self.jobs.start(self._read(self.workflow_id))
-
-    async def _read(self, workflow_id: str) -> None:
+    async def read(self, workflow_id: str) -> None:
         wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
         self._turns_stale = False
 
@@ -155,21 +131,11 @@ class TimelinePane(Pane):
             root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
             return turns, await atelier.teams.timeline(root) if root else None
 
-        try:
-            turns, timeline = await self.bridge.call(read)
-        finally:
-            self._loading = False
+        turns, timeline = await self.bridge.call(read)
         if workflow_id == self.workflow_id:
-            if turns is not self.turn.turns:
-                self.turn.set_turns(turns)
+            self.turn.set_turns(turns)
             self.timeline = timeline
             self._show()
-        if workflow_id != self.workflow_id:
-            self.reload()
-        elif self._again:
-            self._again = False
-            self._stale = True
-            self._refresh.start()
 
     # -- showing --------------------------------------------------------------------------------------------------------------
     def _show(self) -> None:
@@ -206,9 +172,9 @@ class TimelinePane(Pane):
         self.view.choose(span)
         self._say()
 
-    def _on_chosen(self, span: Span) -> None:
-        if self.sender() is self.list:
-            self.view.choose(span)
+    def _on_listed(self, span: Span) -> None:
+        """The row the list is on is what the menu and the line below are about."""
+        self.view.choose(span)
         self._say()
 
     # -- doing ----------------------------------------------------------------------------------------------------------------

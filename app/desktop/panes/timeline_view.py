@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHelpEvent,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from app.desktop.panes.time_axis import TimeAxis, axis_of, sub_rows
 from app.desktop.panes.timeline_paint import paint_timeline
+from app.desktop.panes.timeline_scene import Bar, Lane, Scene, SpanKey, span_key
 from app.desktop.panes.wording import duration
 from app.desktop.replay.words import STATUS_WORDS, span_title
 from app.desktop.theme import mark, theme
@@ -29,24 +40,6 @@ MOST_ROWS = 4
 ZOOM = 1.5
 CLOCK_MS = 250
 """How often what lasts is drawn longer: four times a second."""
-
-
-@dataclass(slots=True)
-class Bar:
-    """A span in its lane, in content coordinates: the whole timeline without scrolling."""
-
-    run: TimelineRun
-    span: Span
-    rect: QRectF
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """The band of one agent, in content coordinates."""
-
-    run: TimelineRun
-    top: int
-    height: int
 
 
 class TimelineView(Translated, QAbstractScrollArea):
@@ -75,10 +68,10 @@ class TimelineView(Translated, QAbstractScrollArea):
         self.bars: list[Bar] = []
         self.lanes: list[Lane] = []
         self.hovered: Bar | None = None
-        self._chosen: tuple[str, int, str] | None = None
+        self._chosen: SpanKey | None = None
         self._clock = QTimer(self)
         self._clock.setInterval(CLOCK_MS)
-        self._clock.timeout.connect(self._on_clock)
+        self._clock.timeout.connect(self._lay_out)
         self.now = utc_now
         theme().changed.connect(self._lay_out)
         self.retranslate()
@@ -90,28 +83,27 @@ class TimelineView(Translated, QAbstractScrollArea):
             self.zoom, self._chosen = 1.0, None
         self.timeline = timeline
         self._lay_out()
-        if timeline is not None and timeline.end is None and self.isVisible():
-            self._clock.start()
-        else:
+        self._turn_clock()
+
+    def _turn_clock(self) -> None:
+        """Draw what lasts longer and longer, but only while somebody can see it."""
+        lasts = self.timeline is not None and self.timeline.end is None
+        if not lasts or not self.isVisible():
             self._clock.stop()
+        elif not self._clock.isActive():
+            self._clock.start()
 
     @property
     def chosen(self) -> Bar | None:
         """The selected bar."""
-        return next((bar for bar in self.bars if _key(bar.span) == self._chosen), None)
+        return next((bar for bar in self.bars if span_key(bar.span) == self._chosen), None)
 
     def choose(self, span: Span | None) -> None:
         """Select a span, without announcing it, and bring it into view."""
-        self._chosen = _key(span) if span is not None else None
-        self.setAccessibleDescription(self.describe(self.chosen) if self.chosen is not None else "")
+        self._chosen = span_key(span) if span is not None else None
+        self._describe_chosen()
         self._reveal()
         self.viewport().update()
-
-    def _on_clock(self) -> None:
-        if self.isVisible():
-            self._lay_out()
-        else:
-            self._clock.stop()
 
     # -- geometry -------------------------------------------------------------------------------------------------------------
     @property
@@ -228,6 +220,10 @@ class TimelineView(Translated, QAbstractScrollArea):
         """A bar in words: who, what, how long, how it went, when."""
         return separator.join(describe_span(bar.run, bar.span, self.timeline, self.now()))
 
+    def _describe_chosen(self) -> None:
+        bar = self.chosen
+        self.setAccessibleDescription(self.describe(bar) if bar is not None else "")
+
     # -- events ---------------------------------------------------------------------------------------------------------------
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -321,7 +317,34 @@ class TimelineView(Translated, QAbstractScrollArea):
         return min((bar for bar in self.bars if bar.run is order[place]), key=lambda bar: abs(bar.rect.left() - here.rect.left()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_timeline(self)
+        painter = QPainter(self.viewport())
+        paint_timeline(painter, self.scene())
+        painter.end()
+
+    def scene(self) -> Scene:
+        """What is drawn now."""
+        return Scene(
+            area=self.viewport().rect(),
+            origin=self.origin(),
+            gutter=self.gutter,
+            ruler=self.ruler,
+            scale=self.scale,
+            axis=self.axis,
+            lanes=self.lanes,
+            bars=self.bars,
+            chosen=self.chosen,
+            hovered=self.hovered,
+            focused=self.hasFocus(),
+        )
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._lay_out()
+        self._turn_clock()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._turn_clock()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -332,6 +355,7 @@ class TimelineView(Translated, QAbstractScrollArea):
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("Timeline of the run"))
+        self._describe_chosen()
         self.viewport().update()
 
 
@@ -347,8 +371,3 @@ def describe_span(run: TimelineRun, span: Span, timeline: Timeline | None, now: 
     if timeline is not None:
         lines.append(_("{time} after the start", time=duration((span.start - timeline.start).total_seconds() * 1000)))
     return lines
-
-
-def _key(span: Span) -> tuple[str, int, str]:
-    """What tells a span from the others, also after a reload."""
-    return span.run_id, span.seq * 1_000_000 + span.event_seq, f"{span.kind}:{span.call_id}"

@@ -67,25 +67,29 @@ class TurnPicker(Translated, QComboBox):
         return self.wanted if self.wanted in known else self.turns[-1].run_id if self.turns else ""
 
     def set_turns(self, turns: list[Turn]) -> None:
-        """The turns of the workflow in view, oldest first."""
-        self.turns = turns
-        self.retranslate()
+        """The turns of the workflow in view, oldest first; a list that is open stays open while they are the same."""
+        if turns != self.turns:
+            self.turns = turns
+            self.retranslate()
 
     def want(self, root_run_id: str) -> None:
         """Stay on this turn; empty goes with the newest."""
         self.wanted = root_run_id
-        self.retranslate()
+        self._choose()
 
     def _on_activated(self, index: int) -> None:
         run_id = str(self.itemData(index))
         self.wanted = "" if self.turns and run_id == self.turns[-1].run_id else run_id
         self.picked.emit(run_id)
 
+    def _choose(self) -> None:
+        self.setCurrentIndex(max(0, self.findData(self.root_run_id)))
+
     def retranslate(self) -> None:
         self.clear()
         for turn in reversed(self.turns):
             self.addItem(_("Turn {number} · {time}", number=turn.number, time=clock_time(turn.began)), turn.run_id)
-        self.setCurrentIndex(max(0, self.findData(self.root_run_id)))
+        self._choose()
         self.setVisible(len(self.turns) > 1)
         self.setAccessibleName(_("Turn"))
         self.setToolTip(_("Turn of the conversation"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem
 
+from app.desktop.panes.rows import paint_ground
 from app.desktop.theme import theme
 from app.desktop.theme.manager import Role
 
@@ -36,14 +37,9 @@ class TwoLineDelegate(QStyledItemDelegate):
         return QSize(theme().px(80), height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        tokens, area = theme().tokens, option.rect
+        tokens = theme().tokens
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
-            painter.drawRoundedRect(area.adjusted(2, 1, -2, -1), 6, 6)
+        area = paint_ground(painter, option, 1)
         left, top = area.left() + theme().px(10), area.top() + theme().px(6)
         picture: tuple[str, Role] = index.data(IconRole) or ("", "muted")
         name, role = picture

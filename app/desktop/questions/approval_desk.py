@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from app.desktop.panes.jobs import Jobs
+from app.desktop.soon import Soon
 from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from app.domain.errors import NotFoundError
 from app.domain.stream import ChunkType, StreamEvent
@@ -73,10 +74,7 @@ class ApprovalDesk(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self.tick)
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self.start)
+        self._reload_timer = Soon(self, RELOAD_MS, self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -99,8 +97,8 @@ class ApprovalDesk(QObject):
         return len(self._requests)
 
     def _on_changed(self, topic: str, _id: str) -> None:
-        if (topic == "approval" or (topic == "workflow" and self._requests)) and not self._reload_timer.isActive():
-            self._reload_timer.start()
+        if topic == "approval" or (topic == "workflow" and self._requests):
+            self._reload_timer.ask()
 
     def on_stream(self, event: StreamEvent) -> None:
         """A request came, was asked again, or was decided."""

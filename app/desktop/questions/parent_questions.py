@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.desktop.panes.jobs import Jobs
+from app.desktop.soon import Soon
 from app.domain.base import utc_now
 from app.domain.errors import NotFoundError
 from app.domain.stream import ChunkType, StreamEvent
@@ -63,10 +64,7 @@ class ParentQuestions(QObject):
         self._answered: set[str] = set()
         """Runs whose question was closed since the list was last asked for."""
         self._reading = asyncio.Lock()
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self.start)
+        self._reload_timer = Soon(self, RELOAD_MS, self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -96,8 +94,8 @@ class ParentQuestions(QObject):
 
     def _on_changed(self, topic: str, _id: str) -> None:
         """A workflow that is deleted takes its agents' questions along."""
-        if topic == "workflow" and self._open and not self._reload_timer.isActive():
-            self._reload_timer.start()
+        if topic == "workflow" and self._open:
+            self._reload_timer.ask()
 
     def _close(self, run_id: str) -> None:
         self._asking.pop(run_id, None)

@@ -24,6 +24,7 @@ from app.desktop.questions.dialog import QuestionDialog
 from app.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from app.desktop.questions.queue import QuestionQueue
 from app.desktop.questions.scrim import Scrim
+from app.desktop.soon import Soon
 from app.domain.approval import ApprovalRequest
 from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from app.domain.stream import ChunkType, StreamEvent
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 TICK_MS = 1_000
 REPORT_MS = 5_000
 """How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
-
-
 RELOAD_MS = 200
 
 
@@ -79,10 +78,7 @@ class QuestionPresenter(QObject):
         self._timer.timeout.connect(self.tick)
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
-        self._reload_timer = QTimer(self)
-        self._reload_timer.setSingleShot(True)
-        self._reload_timer.setInterval(RELOAD_MS)
-        self._reload_timer.timeout.connect(self._read)
+        self._reload_timer = Soon(self, RELOAD_MS, self._read)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -150,8 +146,8 @@ class QuestionPresenter(QObject):
 
     def _on_changed(self, topic: str, _id: str) -> None:
         """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
-        if topic in ("question", "workflow") and not self._reload_timer.isActive():
-            self._reload_timer.start()
+        if topic in ("question", "workflow"):
+            self._reload_timer.ask()
 
     async def _reload(self) -> None:
         async with self._reading:

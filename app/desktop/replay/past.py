@@ -7,24 +7,26 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from app.desktop.chat.entries import Asked, Call, Entry, entry_from
 from app.desktop.chat.view import ChatView
 from app.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS
 from app.desktop.panes.task_order import arrange
 from app.desktop.panes.timeline_paint import STATUS_ICONS as AGENT_ICONS
-from app.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
+from app.desktop.panes.two_line import KeyRole
 from app.desktop.panes.wording import duration, short_number
+from app.desktop.replay.row_tree import Row, RowTree
 from app.desktop.team.model import TeamModel
-from app.desktop.theme import mark, theme
+from app.desktop.theme import mark
 from app.desktop.widgets import Translated, label
 from app.i18n import _
 
 if TYPE_CHECKING:
     from app.domain.task import Task
-    from app.engine.services.team_views import AgentNode, Snapshot
+    from app.engine.services.team_replay import Snapshot
+    from app.engine.services.team_views import AgentNode
     from app.engine.services.transcript import TranscriptEntry
 
 
@@ -39,11 +41,16 @@ class PastTeam(TeamModel):
         return self.moment or super().now()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Forget what was known of later, or earlier, moments."""
+        """Forget what was known of later, or earlier, moments; only agents that look different now are told of."""
+        before, untold = dict(self.state.members), set(self._dirty)
         self.set_workflow(snapshot.workflow_id)
         self.moment = snapshot.mark.time if snapshot.mark is not None else None
         if snapshot.tree is not None:
-            self.take(snapshot.tree)
+            self.root = snapshot.tree.run_id
+            self.state.take(snapshot.tree)
+        now = self.state.members
+        changed = {run_id for run_id, member in now.items() if member.counting_since is not None or before.get(run_id) != member}
+        self._mark(untold | changed | (before.keys() - now.keys()))
 
 
 def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
@@ -55,17 +62,25 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
         wanted.append(entry)
     shown = list(view.entries)
     same = 0
-    while same < min(len(shown), len(wanted)) and shown[same].id == wanted[same].id:
+    while same < min(len(shown), len(wanted)) and _goes_on(shown[same], wanted[same]):
         same += 1
-    if same < len(shown):
+    if not same:
         view.set_entries(wanted)
         return
-    for old, new in zip(shown, wanted[:same], strict=True):
+    view.truncate(same)
+    for old, new in zip(shown, wanted[:same], strict=False):
         if _take(old, new):
             view.update_entry(old)
     for entry in wanted[same:]:
         view.append(entry)
     view.scroll_to_end()
+
+
+def _goes_on(old: Entry, new: Entry) -> bool:
+    """Whether a widget that shows ``old`` can show ``new``: it is the same message, and no part of it is gone."""
+    calls, asked = {call.call_id for call in new.calls}, {each.question_id for each in new.asked}
+    kept = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
+    return old.id == new.id and old.kind == new.kind and kept and bool(old.reasoning) <= bool(new.reasoning)
 
 
 def _take(old: Entry, new: Entry) -> bool:
@@ -104,7 +119,7 @@ class PastSide(Translated, QWidget):
         self._tree: AgentNode | None = None
         self._tasks: tuple[Task, ...] = ()
         self._agents_title, self._tasks_title = label("", "heading", self), label("", "heading", self)
-        self.agents, self.tasks = _tree_widget("replay-agents", self), _tree_widget("replay-tasks", self)
+        self.agents, self.tasks = RowTree("replay-agents", self), RowTree("replay-tasks", self)
         self._halves = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._halves.setContentsMargins(10, 12, 10, 12)
         self._halves.setSpacing(12)
@@ -129,39 +144,23 @@ class PastSide(Translated, QWidget):
 
     def mark_agent(self, run_id: str) -> None:
         """The run whose transcript is shown."""
-        for item in self.agents.findItems("", Qt.MatchFlag.MatchContains | Qt.MatchFlag.MatchRecursive):
-            if item.data(0, KeyRole) == run_id:
-                self.agents.setCurrentItem(item)
+        item = self.agents.row_of(run_id)
+        if item is None:
+            self.agents.setCurrentIndex(QModelIndex())
+        elif item is not self.agents.currentItem():
+            self.agents.setCurrentItem(item)
 
     def _fill(self) -> None:
-        self.agents.clear()
-        if self._tree is not None:
-            self._add_agent(self._tree, None)
-            self.agents.expandAll()
-        self.tasks.clear()
+        self.agents.show_rows([_agent_row(self._tree)] if self._tree is not None else [])
+        rows = []
         for row in arrange(self._tasks):
             icon, role = STATUS_ICONS[row.shown_status]
-            item = _item(row.task.id, row.task.name, _(STATUS_WORDS[row.shown_status]), icon, role)
-            self.tasks.addTopLevelItem(item)
-        self._halves.setStretch(1, 2 if self._tasks else 0)
-        self.tasks.setVisible(bool(self._tasks))
-        self._tasks_title.setVisible(bool(self._tasks))
-
-    def _add_agent(self, node: AgentNode, parent: QTreeWidgetItem | None) -> None:
-        icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
-        spent = node.usage.tokens_input + node.usage.tokens_output
-        facts = [node.current_tool] if node.current_tool else []
-        if node.elapsed_ms:
-            facts.append(duration(node.elapsed_ms))
-        if spent:
-            facts.append(_("{count} tokens", count=short_number(spent)))
-        item = _item(node.run_id, node.name, " · ".join(facts), icon, role)
-        if parent is None:
-            self.agents.addTopLevelItem(item)
-        else:
-            parent.addChild(item)
-        for child in node.children:
-            self._add_agent(child, item)
+            rows.append(Row(row.task.id, row.task.name, _(STATUS_WORDS[row.shown_status]), icon, role))
+        self.tasks.show_rows(rows)
+        if bool(self._tasks) == self.tasks.isHidden():
+            self._halves.setStretch(1, 2 if self._tasks else 0)
+            self.tasks.setVisible(bool(self._tasks))
+            self._tasks_title.setVisible(bool(self._tasks))
 
     def retranslate(self) -> None:
         self._agents_title.setText(_("AGENTS"))
@@ -171,26 +170,12 @@ class PastSide(Translated, QWidget):
         self._fill()
 
 
-def _item(key: str, title: str, facts: str, icon: str, role: str) -> QTreeWidgetItem:
-    item = QTreeWidgetItem([title])
-    item.setData(0, KeyRole, key)
-    item.setData(0, FactsRole, facts)
-    item.setData(0, IconRole, (icon, role))
-    item.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{title}, {facts}" if facts else title)
-    item.setToolTip(0, "\n".join(filter(None, (title, facts))))
-    return item
-
-
-def _tree_widget(name: str, parent: QWidget) -> QTreeWidget:
-    view = QTreeWidget(parent)
-    view.setObjectName(name)
-    mark(view, "plain")
-    view.setHeaderHidden(True)
-    view.setRootIsDecorated(False)
-    view.setIndentation(14)
-    view.setItemDelegate(TwoLineDelegate(view))
-    view.setMouseTracking(True)
-    view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    theme().changed.connect(view.scheduleDelayedItemsLayout)
-    return view
+def _agent_row(node: AgentNode) -> Row:
+    icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
+    spent = node.usage.tokens_input + node.usage.tokens_output
+    facts = [node.current_tool] if node.current_tool else []
+    if node.elapsed_ms:
+        facts.append(duration(node.elapsed_ms))
+    if spent:
+        facts.append(_("{count} tokens", count=short_number(spent)))
+    return Row(node.run_id, node.name, " · ".join(facts), icon, role, tuple(map(_agent_row, node.children)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSlider, QWidget
 
 from app.desktop.theme import theme
@@ -27,13 +27,14 @@ class Scrubber(QSlider):
         self.setObjectName("replay-scrubber")
         self.setPageStep(10)
         self._roles: Sequence[Role | None] = ()
-        theme().changed.connect(self.update)
+        self._ticks: QPixmap | None = None
+        theme().changed.connect(self._draw_again)
 
     def set_events(self, roles: Sequence[Role | None]) -> None:
         """One entry an event: the colour of its tick, None for an ordinary one."""
         self._roles = roles
         self.setRange(0, max(0, len(roles) - 1))
-        self.update()
+        self._draw_again()
 
     def sizeHint(self) -> QSize:
         return QSize(200, 34)
@@ -51,12 +52,25 @@ class Scrubber(QSlider):
         room = max(1, self.width() - HANDLE)
         return min(max(0, round((x - HANDLE / 2) / room * self.maximum())), self.maximum())
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+    def _draw_again(self) -> None:
+        """Other events, another size or another theme: the ticks are drawn anew."""
+        self._ticks = None
+        self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._draw_again()
+
+    def _draw_ticks(self) -> QPixmap:
+        """The ticks, kept as a picture: a long run has a thousand of them, and they stay while the handle moves."""
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look = theme()
         groove_y = self.height() - 12.0
-        middle = self.x_of(self.value())
         crowded = self.width() / max(1, self.maximum()) < CLOSEST
         for place, role in enumerate(self._roles):
             if role is None and crowded:
@@ -64,6 +78,18 @@ class Scrubber(QSlider):
             high = TICKS if role is not None else TICKS / 2
             colour = look.colour(role or "field_border")
             painter.fillRect(QRectF(self.x_of(place) - 0.75, groove_y - 7 - high, 1.5, high), colour)
+        painter.end()
+        return picture
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._ticks is None or self._ticks.devicePixelRatioF() != self.devicePixelRatioF():
+            self._ticks = self._draw_ticks()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        look = theme()
+        groove_y = self.height() - 12.0
+        middle = self.x_of(self.value())
+        painter.drawPixmap(0, 0, self._ticks)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(look.colour("border"))
         painter.drawRoundedRect(QRectF(HANDLE / 2, groove_y - 2, self.width() - HANDLE, 4), 2, 2)

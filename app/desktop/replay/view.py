@@ -23,7 +23,8 @@ from app.i18n import _
 
 if TYPE_CHECKING:
     from app.desktop.bridge import Bridge
-    from app.engine.services.team_views import Mark, Snapshot, Timeline
+    from app.engine.services.team_replay import Snapshot
+    from app.engine.services.team_views import Mark, Timeline
 
 SIDE_FROM = 620
 """Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -180,7 +180,9 @@ class AgentForm(Translated, QWidget):
         grid.setVerticalSpacing(12)
         more = [name for name in self.fields if name not in self._captions]
         for number_, name in enumerate(more):
-            grid.addLayout(self._cell(name), number_ // 2, number_ % 2, Qt.AlignmentFlag.AlignTop)
+            cell = self._cell(name)
+            cell.addStretch(1)  # not an alignment to the top: a wrapped text would get the height of its narrowest guess, and be cut
+            grid.addLayout(cell, number_ // 2, number_ % 2)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         self._column.addLayout(grid)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
+from app.desktop.theme import theme
 from app.desktop.widgets import label
 from app.i18n import N_, _
 
@@ -44,7 +45,9 @@ class ToolBoxes(QWidget):
         super().__init__(parent)
         self._choices: list[ToolChoice] = []
         self._boxes: dict[str, QCheckBox] = {}
+        self._summaries: list[QLabel] = []
         self._others: tuple[str, ...] = ()
+        theme().changed.connect(self._indent)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -58,7 +61,7 @@ class ToolBoxes(QWidget):
             if widget is not None:
                 widget.setParent(None)
                 widget.deleteLater()
-        self._boxes = {}
+        self._boxes, self._summaries = {}, []
         section = None
         for choice in self._choices:
             if choice.section != section:
@@ -70,12 +73,18 @@ class ToolBoxes(QWidget):
             box.setAccessibleDescription(_(choice.summary))
             box.clicked.connect(lambda _on: self.changed.emit())
             text = label(_(choice.summary), "small", self, wrap=True)
-            text.setContentsMargins(28, 0, 0, 8)
+            self._summaries.append(text)
             text.setBuddy(box)
             self._column.addWidget(box)
             self._column.addWidget(text)
             self._boxes[choice.name] = box
+        self._indent()
         self.set_enabled(ticked)
+
+    def _indent(self) -> None:
+        """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
+        for text in self._summaries:
+            text.setContentsMargins(theme().px(16) + theme().px(8) + 5, 0, 0, 8)
 
     def set_enabled(self, names: Iterable[str]) -> None:
         """Tick exactly these."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
 
 from app.desktop.settings.page import SettingsPage
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SIZE = QSize(940, 680)
 SIDE = 210
+"""Narrowest the list of pages is, in logical pixels at 100 %."""
+AROUND = 54
+"""What margins, padding and the gap after the icon take of its width, in pixels."""
 
 
 def fitting(size: QSize, widget: QWidget) -> QSize:
@@ -174,9 +177,16 @@ class SettingsWindow(Translated, QWidget):
             self.list.item(number).setText(_(entry.title))
             if entry.name in self._pages:
                 self._title(self._pages[entry.name], entry)
+        self._size_side()
+
+    def _size_side(self) -> None:
+        """Wide enough for the longest name, in any language."""
+        metrics = QFontMetrics(theme().font(14))
+        longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._entries)
+        self._side.setFixedWidth(max(theme().px(SIDE), longest + theme().px(16) + AROUND))
 
     def _restyle(self) -> None:
-        self._side.setFixedWidth(theme().px(SIDE))
+        self._size_side()
         self._lens.setIcon(theme().icon("search"))
         for number, entry in enumerate(self._entries):
             self.list.item(number).setIcon(theme().icon(entry.icon))

@@ -125,8 +125,12 @@ class Theme(QObject):
         tokens = self.tokens
         names = (*Tokens.__dataclass_fields__, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
-        values |= {f"px{size}": f"{self.px(size)}px" for size in (10, 11, 12, 13, 14, 15, 17, 18, 20, 22, 28, 30, 32, 34, 36)}
+        values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 28, 30, 32, 34, 36)}
         values |= {
+            # Half the width of a circle with its border of 1 px: Qt draws a square where the radius is larger than that.
+            "round16": f"{(self.px(16) + 2) // 2}px",
+            "round14": f"{(self.px(14) + 4) // 2}px",  # the same with a border of 2 px
+            "half14": f"{self.px(14) // 2}px",
             "icons": (assets.resource_dir() / "icons" / "indicators").as_posix(),
             "theme": tokens.name,
             "sans": assets.SANS,

@@ -51,17 +51,31 @@ class FlowLayout(QLayout):
         return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom())
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
+        """Place the items, those of a line centred on each other; returns the height that they take."""
         margins = self.contentsMargins()
         area = rect.adjusted(margins.left(), margins.top(), -margins.right(), -margins.bottom())
-        x, y, line = area.x(), area.y(), 0
+        y = area.y()
+        for number, line in enumerate(self._lines(area.width())):
+            y += self.spacing() if number else 0
+            x, high = area.x(), max(size.height() for _item, size in line)
+            for item, size in line:
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y + (high - size.height()) // 2), size))
+                x += size.width() + self.spacing()
+            y += high
+        return y - rect.y() + margins.bottom()
+
+    def _lines(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
+        """The items with their sizes, none wider than ``width``, broken into lines."""
+        lines: list[list[tuple[QLayoutItem, QSize]]] = []
+        x = 0
         for item in self._items:
             if item.isEmpty():
                 continue
-            size = item.sizeHint()
-            if x > area.x() and x + size.width() > area.right() + 1:
-                x, y, line = area.x(), y + line + self.spacing(), 0
-            if move:
-                item.setGeometry(QRect(QPoint(x, y), QSize(min(size.width(), area.width()), size.height())))
-            x += size.width() + self.spacing()
-            line = max(line, size.height())
-        return y + line - rect.y() + margins.bottom()
+            hint = item.sizeHint()
+            if not lines or x + hint.width() > width:
+                lines.append([])
+                x = 0
+            lines[-1].append((item, QSize(min(hint.width(), width), hint.height())))
+            x += hint.width() + self.spacing()
+        return lines

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from app.desktop.theme import mark
-from app.desktop.widgets.basic import label
+from app.desktop.theme import mark, theme
+from app.desktop.widgets.basic import IconButton, label
+from app.i18n import _
 
 DEFAULT_MS = 6000
+SEEN_MS = 10_000
+"""How long a message that must be seen stays before somebody who came back to the window."""
 WIDEST = 520
 """Pixels after which a message goes on on a second line."""
 
 
 class Toast(QFrame):
-    """One message; ``finished`` runs ``expired`` when it goes away without its action having been used."""
+    """One message; ``expired`` runs when it goes away without its action having been used. A ``lasting`` one can be closed.
 
-    def __init__(self, parent: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None) -> None:
+    Signals:
+        gone: it went away, used or not.
+    """
+
+    gone = Signal()
+
+    def __init__(
+        self, parent: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None, *, lasting: bool = False
+    ) -> None:
         super().__init__(parent)
+        self.lasting = lasting
         mark(self, "toast")
         self.setObjectName("toast")
         self.setAccessibleName(text)
@@ -39,6 +51,11 @@ class Toast(QFrame):
             self.button.setObjectName("toast-action")
             self.button.clicked.connect(self._use)
             row.addWidget(self.button)
+        if lasting:
+            close = IconButton("x", _("Close"), self, role="on_accent")
+            close.setObjectName("toast-close")
+            close.clicked.connect(lambda *_: self.dismiss())
+            row.addWidget(close)
         self.timer = QTimer(self)
         self.timer.setSingleShot(True)
         self.timer.timeout.connect(self.dismiss)
@@ -48,6 +65,7 @@ class Toast(QFrame):
         self.timer.stop()
         self.hide()
         self.deleteLater()
+        self.gone.emit()
         if not self._used and self.expired is not None:
             self.expired()
 
@@ -59,13 +77,17 @@ class Toast(QFrame):
 
 
 class ToastHost(QObject):
-    """Shows at most one toast over ``window``, centred above its lower edge."""
+    """Shows at most one toast over ``window``, centred above its lower edge.
+
+    A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
+    only while the window is in front.
+    """
 
     def __init__(self, window: QWidget, bottom: int = 24) -> None:
         super().__init__(window)
         self._window = window
         self._bottom = bottom
-        self._current: Toast | None = None
+        self._toasts: list[Toast] = []
         window.installEventFilter(self)
 
     def show(
@@ -76,32 +98,60 @@ class ToastHost(QObject):
         *,
         expired: Callable[[], object] | None = None,
         duration_ms: int = DEFAULT_MS,
+        lasting: bool = False,
     ) -> Toast:
-        """Replace the current toast; ``expired`` runs when this one leaves unused."""
-        if self._current is not None:
-            self._current.dismiss()
-        toast = Toast(self._window, text, action, on_action)
+        """Replace the current toast; ``expired`` runs when this one leaves unused. A ``lasting`` one waits for somebody to see it."""
+        for toast in [each for each in self._toasts if not each.lasting]:
+            toast.dismiss()
+        for toast in self._toasts:
+            toast.timer.stop()
+            toast.hide()
+        toast = Toast(self._window, text, action, on_action, lasting=lasting)
         toast.expired = expired
-        toast.destroyed.connect(lambda *_: self._forget(toast))
-        self._current = toast
+        toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
+        toast.gone.connect(lambda: self._forget(toast))
+        self._toasts.append(toast)
+        self._bring_up(toast)
+        return toast
+
+    @property
+    def current(self) -> Toast | None:
+        """The one that is in sight."""
+        return self._toasts[-1] if self._toasts else None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.Resize:
+            self._place()
+        elif kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate) and self._toasts and self._toasts[-1].lasting:
+            self._count(self._toasts[-1])
+        return False
+
+    def _bring_up(self, toast: Toast) -> None:
         toast.adjustSize()
         self._place()
         toast.show()
         toast.raise_()
-        toast.timer.start(duration_ms)
-        return toast
+        self._count(toast)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
-            self._place()
-        return False
+    def _count(self, toast: Toast) -> None:
+        """Let its time run, unless it waits for somebody to see it."""
+        if toast.lasting and not self._window.isActiveWindow():
+            toast.timer.stop()
+        else:
+            toast.timer.start()
 
     def _place(self) -> None:
-        if self._current is not None:
-            self._current.move(
-                (self._window.width() - self._current.width()) // 2, self._window.height() - self._current.height() - self._bottom
-            )
+        if self._toasts:
+            toast = self._toasts[-1]
+            toast.move((self._window.width() - toast.width()) // 2, self._window.height() - toast.height() - self._lift())
+
+    def _lift(self) -> int:
+        """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
+        return round(self._bottom * (1 + (theme().scale - 1) / 2))
 
     def _forget(self, toast: Toast) -> None:
-        if self._current is toast:
-            self._current = None
+        in_sight = self._toasts[-1] is toast
+        self._toasts.remove(toast)
+        if in_sight and self._toasts:
+            self._bring_up(self._toasts[-1])

@@ -11,9 +11,9 @@ from app.domain.agent import Agent, AgentConfig, ToolMode
 from app.domain.errors import ConflictError, NotFoundError, UsageError
 from app.engine.services import checks
 from app.engine.services.builtin_agents import builtin_agents
+from app.engine.services.conflicts import OnConflict
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import numbered
-from app.engine.services.workflow_import import OnConflict
 from app.i18n import N_, _, language
 
 

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from app.domain import limits
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
+from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
 from app.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
 from app.engine.services.context import ServiceContext
 from app.i18n import N_
@@ -74,7 +74,7 @@ class ApprovalService:
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
         chosen = _rule_for(asked, scope, rule)
-        await self._decide(asked, ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen)
+        await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
         if chosen is not None:
             await self._add_rule(chosen)
         return await self.get(approval_id)
@@ -89,7 +89,7 @@ class ApprovalService:
         note = note.strip()
         if len(note) > limits.APPROVAL_NOTE:
             raise LimitError(N_("A reason has at most {most} characters, not {length}."), most=limits.APPROVAL_NOTE, length=len(note))
-        await self._decide(await self._open(approval_id), ApprovalStatus.REJECTED, note=note)
+        await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
         return await self.get(approval_id)
 
     async def seen(self, approval_id: str, ms: int) -> float | None:
@@ -147,17 +147,17 @@ class ApprovalService:
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:
             case OnTimeout.APPROVE:
-                await self._decide(asked, ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT)
+                await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT))
             case OnTimeout.ASK_AGAIN:
-                await self._context.runs.ask_approval_again(asked.id)
+                await self._context.runs.ask_approval_again(asked)
                 self._context.bus.changed("approval", asked.id)
             case OnTimeout.REJECT:
                 # Read by the agent, hence English.
                 note = f"Nobody decided within {asked.timeout_s:g} seconds, so the call was refused."
-                await self._decide(asked, ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT)
+                await self._decide(asked, Decision(status=ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT))
 
-    async def _decide(self, asked: ApprovalRequest, status: ApprovalStatus, **decision: Any) -> None:
-        await self._context.runs.decide_approval(asked.id, status, **decision)
+    async def _decide(self, asked: ApprovalRequest, decision: Decision) -> None:
+        await self._context.runs.decide_approval(asked.id, decision)
         self._context.bus.changed("approval", asked.id)
 
     async def _open(self, approval_id: str) -> ApprovalRequest:

@@ -16,35 +16,26 @@ TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_t
 
 def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, with those of their tools that are registered."""
+    assistant = _(
+        "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
+        "something essential is unclear, remember what will be useful later, and answer in the user's language."
+    )
+    team_lead = _(
+        "You lead a team. Cut larger work into parts that stand by themselves and give each to a sub-agent, with a prompt that says "
+        "everything it must know and what it is to report. Run parts side by side when they do not need each other. Do small things "
+        "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
+        "and answer in the user's language with one result of your own, not a pile of reports."
+    )
+    wanted = ((_("Assistant"), assistant, BASIC_TOOLS), (_("Team lead"), team_lead, (*BASIC_TOOLS, *TEAM_TOOLS)))
     known = set(known_tools)
-    return [_assistant(known), _team_lead(known)]
-
-
-def _assistant(known: set[str]) -> AgentConfig:
-    return AgentConfig(
-        name=_("Assistant"),
-        provider=LOCAL_PROVIDER,
-        model=STARTER,
-        temperature=0.2,
-        system_prompt=_(
-            "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
-            "something essential is unclear, remember what will be useful later, and answer in the user's language."
-        ),
-        tools=tuple(name for name in BASIC_TOOLS if name in known),
-    )
-
-
-def _team_lead(known: set[str]) -> AgentConfig:
-    return AgentConfig(
-        name=_("Team lead"),
-        provider=LOCAL_PROVIDER,
-        model=STARTER,
-        temperature=0.2,
-        system_prompt=_(
-            "You lead a team. Cut larger work into parts that stand by themselves and give each to a sub-agent, with a prompt that says "
-            "everything it must know and what it is to report. Run parts side by side when they do not need each other. Do small things "
-            "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
-            "and answer in the user's language with one result of your own, not a pile of reports."
-        ),
-        tools=tuple(name for name in (*BASIC_TOOLS, *TEAM_TOOLS) if name in known),
-    )
+    return [
+        AgentConfig(
+            name=name,
+            provider=LOCAL_PROVIDER,
+            model=STARTER,
+            temperature=0.2,
+            system_prompt=prompt,
+            tools=tuple(tool for tool in tools if tool in known),
+        )
+        for name, prompt, tools in wanted
+    ]

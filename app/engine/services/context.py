@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.domain.approval import AllowRule, ApprovalScope, ApprovalStatus
+from app.domain.approval import ApprovalRequest, Decision
 from app.domain.clock import Clock
 from app.domain.events import TaskChanged
+from app.domain.provider import ModelInfo, ProviderConfig
 from app.domain.question import QuestionStatus
 from app.domain.settings import Settings
 from app.domain.stream import StreamEvent
@@ -15,11 +17,7 @@ from app.domain.workflow import Run, Workflow
 
 if TYPE_CHECKING:
     from app.engine.journal import RunHandle
-    from app.engine.services.memories import MemoryService
-    from app.engine.services.models import ModelService
-    from app.engine.services.providers import ProviderService
-    from app.engine.services.settings import SettingsService
-    from app.llm.base import Embedder
+    from app.llm.base import Embedder, Provider
     from app.llm.secrets import KeyVault
     from app.storage.datadir import DataDir
     from app.storage.repositories import Repositories
@@ -66,19 +64,41 @@ class RunControl(Protocol):
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...], text: str) -> Any: ...
 
-    async def decide_approval(
-        self,
-        approval_id: str,
-        status: ApprovalStatus,
-        *,
-        arguments: dict[str, Any] | None = None,
-        scope: ApprovalScope = ApprovalScope.ONCE,
-        rule: AllowRule | None = None,
-        note: str = "",
-        decided_by: str = "user",
-    ) -> Any: ...
+    async def decide_approval(self, approval_id: str, decision: Decision) -> Any: ...
 
-    async def ask_approval_again(self, approval_id: str) -> Any: ...
+    async def ask_approval_again(self, asked: ApprovalRequest) -> Any: ...
+
+
+class SettingsAccess(Protocol):
+    """What other services read and change of the settings."""
+
+    async def get(self) -> Settings: ...
+
+    async def update(self, **fields: Any) -> Settings: ...
+
+
+class ProviderAccess(Protocol):
+    """Who knows the model servers."""
+
+    async def list(self) -> list[ProviderConfig]: ...
+
+    async def get(self, name: str) -> ProviderConfig: ...
+
+    async def models(self, name: str) -> builtins.list[ModelInfo]: ...
+
+    async def provider(self, name: str) -> Provider: ...
+
+
+class ModelFacts(Protocol):
+    """Who keeps what servers say of their models."""
+
+    def forget(self, provider: str) -> None: ...
+
+
+class MemoryVectors(Protocol):
+    """Who computes the memories' vectors."""
+
+    def start_reembed(self) -> None: ...
 
 
 class ServiceContext(Protocol):
@@ -118,15 +138,15 @@ class ServiceContext(Protocol):
     def memory_search(self) -> MemorySearch: ...
 
     @property
-    def providers(self) -> ProviderService: ...
+    def providers(self) -> ProviderAccess: ...
 
     @property
-    def memories(self) -> MemoryService: ...
+    def memories(self) -> MemoryVectors: ...
 
     @property
-    def models(self) -> ModelService: ...
+    def models(self) -> ModelFacts: ...
 
     @property
-    def settings(self) -> SettingsService: ...
+    def settings(self) -> SettingsAccess: ...
 
     async def use_embedder(self, settings: Settings) -> None: ...

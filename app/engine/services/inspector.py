@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.domain.agent import ToolDialect
 from app.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
+from app.domain.context import PromptFrame
 from app.domain.errors import NotFoundError
 from app.domain.events import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from app.domain.workflow import Run
@@ -30,24 +30,22 @@ from app.engine.services.request_views import (
 from app.engine.services.transcript import lineage
 from app.i18n import N_
 from app.llm.tokens import estimate
+from app.tools.control.invoke import INVOKE
 from app.tools.modes import tools_text, visible_names
 
 if TYPE_CHECKING:
     from app.tools.registry import ToolRegistry
 
 MEMORY_TOOL = "MemoryTool"
-INVOKE = "invoke_tool"
 
 
-@dataclass(frozen=True, slots=True)
 class _Now:
-    """The conversation as its next request would have it, for what can still be pinned or undone."""
+    """The conversation as its next request would have it, for what can still be pinned or undone; None: it cannot be changed."""
 
-    state: RunState | None
-
-    def entry(self, origin: str) -> Entry | None:
-        entries = self.state.conversation if self.state is not None else ()
-        return next((entry for entry in entries if entry.origin == origin), None)
+    def __init__(self, state: RunState | None) -> None:
+        self.state = state
+        self.conversation = state.conversation if state is not None else ()
+        self.entries = {entry.origin: entry for entry in self.conversation}
 
 
 class InspectorService:
@@ -80,7 +78,10 @@ class InspectorService:
         replied = events[seq - 1].body
         assert isinstance(replied, ModelReplied)
         state = await self._asked(row, events[: replied.based_on or seq - 1])
-        system, tools = await self._frame(replied, state)
+        frame = await self._frame(replied)
+        system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
+        if not replied.with_tools:
+            tools = ()
         sources = context.sources(state.conversation)
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
@@ -99,7 +100,7 @@ class InspectorService:
             parts=parts,
             items=items,
             left_out=await self._left_out(state, now, window),
-            exact=summary.exact,
+            exact=frame is not None,
         )
 
     async def _asked(self, row: Run, events: list[RunEvent]) -> RunState:
@@ -108,12 +109,14 @@ class InspectorService:
         assert state is not None, "a reply is never a run's first event"
         return state
 
-    async def _frame(self, replied: ModelReplied, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
-        """The system message and the tools: those that were kept, else what they would be today."""
-        if replied.frame:
-            frame = await self._context.repos.frames.get(replied.frame)
-            return frame.system, frame.tools if replied.with_tools else ()
-        return _as_today(self._context.registry, state, with_tools=replied.with_tools)
+    async def _frame(self, replied: ModelReplied) -> PromptFrame | None:
+        """The system message and the tools that were kept; None when an older version kept none, or a file that was imported lacks them."""
+        if not replied.frame:
+            return None
+        try:
+            return await self._context.repos.frames.get(replied.frame)
+        except NotFoundError:
+            return None
 
     async def _now(self, row: Run, events: list[RunEvent]) -> _Now:
         """The conversation's newest state; a sub-agent's conversation is its run, one on a branch out of view cannot be changed."""
@@ -132,15 +135,14 @@ class InspectorService:
         """Every saving that held for a request, oldest first."""
         found: dict[str, list[Entry]] = {}
         _savings(state.conversation, found)
+        inside: dict[str, list[Entry]] = {}
+        _savings(now.conversation, inside)
         left = []
         for origin, entries in found.items():
             event = await self._event(origin)
             if event is None or not isinstance(event.body, ContextCompacted):
                 continue
             body = event.body
-            there = now.state is not None and compaction.can_undo(now.state, origin)
-            inside: dict[str, list[Entry]] = {}
-            _savings(now.state.conversation if now.state is not None else (), inside)
             left.append(
                 LeftOut(
                     origin=origin,
@@ -152,7 +154,7 @@ class InspectorService:
                     tokens_after=body.tokens_after,
                     window=window,
                     undone=now.state is not None and origin not in inside,
-                    can_undo=there,
+                    can_undo=now.state is not None and compaction.can_undo(now.state, origin),
                 )
             )
         return tuple(sorted(left, key=lambda each: each.time))
@@ -196,15 +198,14 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
     return found
 
 
-def _as_today(registry: ToolRegistry, state: RunState, *, with_tools: bool) -> tuple[str, tuple[ToolSpec, ...]]:
+def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """The system message and the tools the agent would be given now."""
     agent = state.agent
-    enabled = [*agent.tools, *(tool.name for section in agent.sections for tool in registry.get_tools_by_section(section))]
+    enabled = registry.configured(agent.tools, agent.sections)
     how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
     asks = any(child.question for child in state.children)
     names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks)
-    tools = tuple(registry.get_definitions_by_names(names)) if with_tools else ()
-    return prompt.system_prompt(state, tools_text(registry, **how)), tools
+    return prompt.system_prompt(state, tools_text(registry, **how)), tuple(registry.get_definitions_by_names(names))
 
 
 def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
@@ -301,7 +302,7 @@ def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind,
     if entry is None:
         kind = "system" if message.role is Role.SYSTEM else "missing"
         return SentItem(index, "", kind, part, tokens, tool=message.name or "", can_pin=False)
-    current = now.entry(entry.origin)
+    current = now.entries.get(entry.origin)
     return SentItem(
         index=index,
         origin=entry.origin,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import json
 import logging
 from collections import OrderedDict
@@ -17,8 +16,9 @@ from app.domain.base import Model, Timestamp, new_id, utc_now
 from app.domain.errors import AtelierError, NotFoundError, UsageError
 from app.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryScope, MemoryType
 from app.engine.services import checks
+from app.engine.services.conflicts import OnConflict
 from app.engine.services.context import ServiceContext
-from app.engine.services.workflow_import import OnConflict
+from app.engine.services.paging import all_rows
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -173,14 +173,8 @@ class MemoryService:
         scope = MemoryScope.WORKFLOW if workflow_id else None
         if workflow_id:
             await self._context.repos.workflows.get(workflow_id)
-        memories: builtins.list[Memory] = []
-        while True:
-            batch = await self._context.repos.memories.list(
-                workflow_id=workflow_id, scope=scope, limit=limits.LIST_MAX, offset=len(memories)
-            )
-            memories += batch
-            if len(batch) < limits.LIST_MAX:
-                break
+        repo = self._context.repos.memories
+        memories = await all_rows(lambda offset, limit: repo.list(workflow_id=workflow_id, scope=scope, limit=limit, offset=offset))
         file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
         return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 

@@ -93,7 +93,11 @@ class QuestionService:
         left = asked.timeout_s - (asked.seen_ms + counted) / 1000
         if left > 0:
             return left
-        await self._finish(asked, QuestionStatus.TIMEOUT)
+        try:
+            await self._finish(asked, QuestionStatus.TIMEOUT)
+        except ConflictError:
+            # A person was faster.
+            return None
         return 0.0
 
     async def _open(self, question_id: str) -> UserQuestion:

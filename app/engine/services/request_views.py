@@ -25,7 +25,7 @@ class RequestSummary:
         tokens_input: as the server counted, or an estimate when ``estimated``.
         window: tokens the model could see; 0 when it is not known.
         calls: names of the tools the reply called, in order.
-        exact: the system message and the tools are kept; else ``request`` can only make them again as they would be today.
+        exact: the system message and the tools were kept; else ``request`` can only make them again as they would be today.
     """
 
     run_id: str
@@ -135,7 +135,8 @@ class SentRequest:
         window: tokens the model could see.
         limit: most tokens of the reply.
         tokens: of the whole request, as the server counted or estimated (see ``summary.estimated``).
-        exact: False when the system message and the tools were not kept with the run; ``messages`` are exact in any case.
+        exact: False when the system message and the tools are not there: an older version did not keep them, or they were lost on the way
+            through a file. The other ``messages`` are exact in any case.
     """
 
     summary: RequestSummary

@@ -41,8 +41,7 @@ async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep
     for row in await atelier.repos.runs.alive():
         if row.workflow_id != workflow_id or row.status is not RunStatus.PAUSED:
             continue
-        handle = atelier.runs.state_of(row.id)
-        state: RunState | None = handle.state if handle is not None else fold(await run_events(atelier.repos, row.id))
+        state = await _state(atelier, row.id)
         if state is None or state.pause is not PauseReason.STEP:
             continue
         tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
@@ -56,20 +55,26 @@ async def paused_by_hand(atelier: Atelier, workflow_id: str) -> WaitingStep | No
     if run_id is None or (await atelier.workflows.get(workflow_id)).status in _AT_REST:
         return None
     row = await atelier.repos.runs.get(run_id)
-    if row.status is not RunStatus.PAUSED:
-        return None
-    handle = atelier.runs.state_of(run_id)
-    state = handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))
-    if state is None or state.pause is not PauseReason.USER:
+    if row.status is not RunStatus.PAUSED or not await _by_hand(atelier, run_id):
         return None
     return WaitingStep(run_id, run_id, row.agent_name, 0)
 
 
 async def step_from_pause(atelier: Atelier, run_id: str) -> bool:
     """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
-    handle = atelier.runs.state_of(run_id)
-    state = handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))
-    if state is None or state.pause is not PauseReason.USER:
+    if not await _by_hand(atelier, run_id):
         return False
     await atelier.runs.resume(run_id, mode=RunMode.STEPPING, steps=0)
     return True
+
+
+async def _by_hand(atelier: Atelier, run_id: str) -> bool:
+    """Whether a person paused the run."""
+    state = await _state(atelier, run_id)
+    return state is not None and state.pause is PauseReason.USER
+
+
+async def _state(atelier: Atelier, run_id: str) -> RunState | None:
+    """The run as it is, from memory or else from its journal. What was said before it is left out: no pause depends on that."""
+    handle = atelier.runs.state_of(run_id)
+    return handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))

@@ -16,11 +16,33 @@ from app.engine.run.reduce import reduce
 from app.engine.run.state import RunState
 from app.engine.services.team_timeline import marks
 from app.engine.services.team_tree import build, from_state
-from app.engine.services.team_views import Snapshot
+from app.engine.services.team_views import AgentNode, Mark
 from app.engine.services.transcript import Around, TranscriptEntry, assembled
 
 KEPT_EVERY = 200
 """Events between two moments that are kept, so that going back folds no more than that many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A team as it was after stream event ``seq``, made from the journal alone: no model, no tool.
+
+    Attributes:
+        mark: the newest event of the team at that time.
+        entries: the turn's messages up to then, as ``WorkflowService.transcript`` gives them, with children under their calls.
+        tree: None before the root run began.
+        tasks: the workflow's tasks as they were.
+        transcripts: by run id, the messages of each sub-agent up to then.
+    """
+
+    workflow_id: str
+    root_run_id: str
+    seq: int
+    mark: Mark | None
+    entries: tuple[TranscriptEntry, ...]
+    tree: AgentNode | None
+    tasks: tuple[Task, ...]
+    transcripts: dict[str, tuple[TranscriptEntry, ...]]
 
 
 @dataclass

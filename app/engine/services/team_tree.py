@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain import limits
 from app.domain.approval import ApprovalRequest, ApprovalStatus
 from app.domain.chat import Usage
 from app.domain.events import RunEvent
@@ -17,6 +16,7 @@ from app.engine.run import team
 from app.engine.run.reduce import reduce
 from app.engine.run.state import RunState
 from app.engine.services.context import ServiceContext
+from app.engine.services.paging import all_rows
 from app.engine.services.team_views import AgentNode, ApprovalCounts
 
 OUTLINE = (
@@ -234,10 +234,7 @@ def _add_newborn(context: ServiceContext, facts: dict[str, Facts], now: datetime
 
 async def all_events(context: ServiceContext, run_ids: Sequence[str], types: Sequence[str] = ()) -> list[RunEvent]:
     """All events of some runs, of some types, in the order of the stream."""
-    events: list[RunEvent] = []
-    while run_ids:
-        page = await context.repos.journal.of_runs(run_ids, types=types, offset=len(events), limit=limits.LIST_MAX)
-        events += page
-        if len(page) < limits.LIST_MAX:
-            break
-    return events
+    if not run_ids:
+        return []
+    journal = context.repos.journal
+    return await all_rows(lambda offset, limit: journal.of_runs(run_ids, types=types, offset=offset, limit=limit))

@@ -1,20 +1,16 @@
-"""What the screens show of a team: the tree of agents, the lanes of a batch, the timeline, and a moment of the past. Plain frozen data."""
+"""What the screens show of a team: the tree of agents, the lanes of a batch, and the timeline. Plain frozen data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from app.domain.agent import Budget
 from app.domain.chat import Usage
-from app.domain.task import Task
 from app.domain.team import ChildStatus, Spending
 from app.domain.workflow import RunStatus
-
-if TYPE_CHECKING:
-    from app.engine.services.transcript import TranscriptEntry
 
 _NO_USAGE, _NO_SPENDING, _NO_BUDGET = Usage(), Spending(), Budget()
 
@@ -197,25 +193,3 @@ class Timeline:
     end: datetime | None
     runs: tuple[TimelineRun, ...] = ()
     marks: tuple[Mark, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A team as it was after stream event ``seq``, made from the journal alone: no model, no tool.
-
-    Attributes:
-        mark: the newest event of the team at that time.
-        entries: the turn's messages up to then, as ``WorkflowService.transcript`` gives them, with children under their calls.
-        tree: None before the root run began.
-        tasks: the workflow's tasks as they were.
-        transcripts: by run id, the messages of each sub-agent up to then.
-    """
-
-    workflow_id: str
-    root_run_id: str
-    seq: int
-    mark: Mark | None
-    entries: tuple[TranscriptEntry, ...]
-    tree: AgentNode | None
-    tasks: tuple[Task, ...]
-    transcripts: dict[str, tuple[TranscriptEntry, ...]]

@@ -10,10 +10,11 @@ from app.domain.errors import NotFoundError
 from app.domain.events import RunEvent
 from app.domain.workflow import Run
 from app.engine.services.context import ServiceContext
-from app.engine.services.team_replay import Tape
+from app.engine.services.paging import all_rows
+from app.engine.services.team_replay import Snapshot, Tape
 from app.engine.services.team_timeline import timeline
 from app.engine.services.team_tree import all_events, read_trees
-from app.engine.services.team_views import AgentNode, Snapshot, Timeline
+from app.engine.services.team_views import AgentNode, Timeline
 from app.engine.services.transcript import TranscriptEntry, TranscriptReader
 from app.i18n import N_
 
@@ -28,6 +29,8 @@ class TeamService:
         self._context = context
         self._reader = TranscriptReader(context)
         self._tapes: OrderedDict[str, Tape] = OrderedDict()
+        self._winding = asyncio.Lock()
+        """Held while events are read: a scrubber asks again before the first answer has come."""
 
     async def tree(self, workflow_id: str, root_run_id: str | None = None) -> AgentNode:
         """The agents of a turn: its root run with everything below it.
@@ -83,13 +86,14 @@ class TeamService:
         """
         row = await self._run(root_run_id, workflow_id)
         last = (await self._context.repos.workflows.get(workflow_id)).stream_seq
-        tape = self._tapes.get(root_run_id)
-        if tape is None or min(seq, last) > tape.until:
-            events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
-            tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
-        self._tapes.move_to_end(root_run_id)
-        while len(self._tapes) > TAPES_KEPT:
-            self._tapes.popitem(last=False)
+        async with self._winding:
+            tape = self._tapes.get(root_run_id)
+            if tape is None or min(seq, last) > tape.until:
+                events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
+            self._tapes.move_to_end(root_run_id)
+            while len(self._tapes) > TAPES_KEPT:
+                self._tapes.popitem(last=False)
         return tape.at(seq)
 
     async def _run(self, run_id: str, workflow_id: str | None = None) -> Run:
@@ -117,9 +121,5 @@ class TeamService:
         return await all_events(self._context, list(below))
 
     async def _task_events(self, workflow_id: str) -> list[RunEvent]:
-        events: list[RunEvent] = []
-        while True:
-            page = await self._context.repos.journal.of_type(workflow_id, "task_changed", offset=len(events), limit=limits.LIST_MAX)
-            events += page
-            if len(page) < limits.LIST_MAX:
-                return events
+        journal = self._context.repos.journal
+        return await all_rows(lambda offset, limit: journal.of_type(workflow_id, "task_changed", offset=offset, limit=limit))

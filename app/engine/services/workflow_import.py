@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from enum import StrEnum
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,30 +15,11 @@ from app.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused
 from app.domain.question import UserQuestion
 from app.domain.task import Task
 from app.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from app.engine.identities import renamed
 from app.engine.services.checks import explain
 from app.engine.services.context import ServiceContext
 from app.engine.services.workflow_file import WorkflowFile
 from app.i18n import N_
-
-
-class OnConflict(StrEnum):
-    """What an import does with something that is there already: leave it, replace it, or bring the new one under another name."""
-
-    SKIP = "skip"
-    OVERWRITE = "overwrite"
-    RENAME = "rename"
-
-    @classmethod
-    def parse(cls, value: str) -> OnConflict:
-        try:
-            return cls(value)
-        except ValueError:
-            raise UsageError(
-                N_("Unknown conflict rule {value}; allowed: {allowed}."), value=value, allowed=", ".join(each.value for each in cls)
-            ) from None
-
-
-_WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
@@ -54,17 +33,7 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     for event in file.events:
         # What was committed together stays together: a fork of the copy must not tear it apart.
         fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, str):
-            return _WORD.sub(lambda match: fresh.get(match[0], match[0]), value)
-        if isinstance(value, list):
-            return [renamed(each) for each in value]
-        if isinstance(value, dict):
-            return {key: renamed(each) for key, each in value.items()}
-        return value
-
-    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"))))
+    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
 
 
 def check(file: WorkflowFile) -> None:

@@ -8,19 +8,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from app.domain import limits
-from app.domain.errors import LimitError, NotFoundError, UsageError
-from app.domain.events import RunEvent
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.domain.memory import MemoryScope
 from app.domain.task import Task
 from app.domain.workflow import Message, Workflow
 from app.engine.history import workflow_events
-from app.engine.journal import run_events
 from app.engine.services import checks
+from app.engine.services.conflicts import OnConflict
 from app.engine.services.context import ServiceContext
 from app.engine.services.naming import name_from, numbered, placeholders
+from app.engine.services.paging import all_rows
 from app.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader, newest_under
 from app.engine.services.workflow_file import ReportFile, WorkflowFile, to_json, to_markdown
-from app.engine.services.workflow_import import OnConflict, WorkflowWriter, check, parse, with_new_ids
+from app.engine.services.workflow_import import WorkflowWriter, check, parse, with_new_ids
 from app.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 UNDO_WINDOW_S = 600
 """Seconds after which a deleted workflow may be purged for good by ``purge_expired``."""
+READ_ATTEMPTS = 10
+"""How often an export begins again because something was written while it read."""
 DRAFT = limits.MESSAGE
 
 
@@ -206,18 +208,31 @@ class WorkflowService:
         return numbered(name, taken)
 
     async def _collect(self, workflow_id: str) -> WorkflowFile:
-        repos = self._context.repos
-        workflow = await self.get(workflow_id)
+        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
+
+        Raises:
+            NotFoundError: no such workflow.
+            ConflictError: its agents wrote something during every attempt.
+        """
+        for _attempt in range(READ_ATTEMPTS):
+            before = await self.get(workflow_id)
+            file = await self._read(before)
+            after = await self.get(workflow_id)
+            if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
+                return file
+        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
+
+    async def _read(self, workflow: Workflow) -> WorkflowFile:
+        repos, workflow_id = self._context.repos, workflow.id
         runs = await repos.runs.list(workflow_id)
-        events: builtins.list[RunEvent] = []
-        for run in runs:
-            events += await run_events(repos, run.id)
-        events += [event async for event in workflow_events(repos, workflow_id) if not event.run_id]
         messages: builtins.list[Message] = []
         before: int | None = None
         while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
             messages = [*batch, *messages]
             before = batch[0].seq
+        memories = await all_rows(
+            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
+        )
         reports = [
             ReportFile(report=report, text=await repos.reports.read(workflow_id, report.name))
             for report in await repos.reports.list(workflow_id)
@@ -228,14 +243,14 @@ class WorkflowService:
             exported_at=self._context.clock.now(),
             workflow=workflow,
             runs=tuple(runs),
-            events=tuple(events),
+            events=tuple([event async for event in workflow_events(repos, workflow_id)]),
             messages=tuple(messages),
             executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
             tasks=tuple(await self._tasks(workflow_id)),
             questions=tuple(await repos.questions.list(workflow_id)),
             approvals=tuple(await repos.approvals.list(workflow_id)),
             frames=tuple(await repos.frames.list(workflow_id)),
-            memories=tuple(await repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limits.LIST_MAX)),
+            memories=tuple(memories),
             reports=tuple(reports),
         )
 

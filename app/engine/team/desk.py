@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from app.domain import limits
 from app.domain.agent import Agent, AgentConfig, Budget, Lifecycle, ToolMode
@@ -17,11 +17,12 @@ from app.policy.rights import Rights, grant
 from app.tools.base import ChildRequest, Colleague
 from app.tools.modes import PLANNERS
 from app.tools.sections import PLANNING
+from app.tools.teams.base import listed
 
 if TYPE_CHECKING:
     from app.engine.journal import RunHandle
     from app.engine.run.environment import RunEnvironment
-    from app.engine.team.teams import Teams
+    from app.engine.team.breakers import AgentBreakers
 
 DEFAULT_PROMPT = (
     "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your result as your final "
@@ -34,10 +35,23 @@ def child_id(run_id: str, call_id: str, index: int) -> str:
     return hashlib.sha256(f"child\x00{run_id}:{call_id}:{index}".encode()).hexdigest()[:32]
 
 
+class AllTeams(Protocol):
+    """What the desk has to know of the runs beside its own, and what it has done to them."""
+
+    @property
+    def breakers(self) -> AgentBreakers: ...
+
+    def free_slots(self, root_run_id: str) -> int: ...
+
+    async def child_states(self, handle: RunHandle) -> list[ChildState]: ...
+
+    async def terminate(self, handle: RunHandle, child_id: str) -> ChildState: ...
+
+
 class TeamDesk:
     """``Team`` for one run."""
 
-    def __init__(self, env: RunEnvironment, teams: Teams, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, teams: AllTeams, handle: RunHandle) -> None:
         self._env = env
         self._teams = teams
         self._handle = handle
@@ -60,7 +74,10 @@ class TeamDesk:
                 "Ask for fewer, or wait until some are done.",
                 code="too_many_children",
             )
-        return tuple([await self._plan(state, call_id, index, request) for index, request in enumerate(requests)])
+        own = enabled_names(self._env, state)
+        named = any(request.agent_id and request.call is None for request in requests)
+        stored = await self._env.repos.agents.list() if named else []
+        return tuple([await self._plan(state, own, stored, child_id(state.run_id, call_id, n), each) for n, each in enumerate(requests)])
 
     async def children(self) -> list[ChildState]:
         """See ``Team.children``."""
@@ -68,17 +85,14 @@ class TeamDesk:
 
     async def colleagues(self) -> list[Colleague]:
         """See ``Team.colleagues``."""
-        own = self._handle.current.agent_id
-        agents = await self._env.repos.agents.list()
-        return [Colleague(a.id, a.config) for a in agents if a.id != own and a.config.lifecycle is Lifecycle.PERMANENT]
+        return _colleagues(self._handle.current, await self._env.repos.agents.list())
 
     async def terminate(self, child_id: str) -> ChildState:
         """See ``Team.terminate``."""
         known = self._handle.current.children
         found = next((child for child in known if child.id == child_id), None)
         if found is None:
-            listed = ", ".join(f"{child.id} ({child.name})" for child in known) or "none"
-            raise ToolError(f"You have no sub-agent {child_id}. Yours: {listed}.", code="unknown_child")
+            raise ToolError(f"You have no sub-agent {child_id}. Yours: {listed(known)}.", code="unknown_child")
         if found.status.over or found.started_at is None:
             raise ToolError(f"{found.name} is not at work: {found.status.value}.", code="not_running")
         return await self._teams.terminate(self._handle, child_id)
@@ -89,8 +103,7 @@ class TeamDesk:
 
     # -- one sub-agent -------------------------------------------------------------------------------------------------------------
 
-    async def _plan(self, state: RunState, call_id: str, index: int, request: ChildRequest) -> ChildPlan:
-        own = enabled_names(self._env, state)
+    async def _plan(self, state: RunState, own: Sequence[str], stored: Sequence[Agent], run_id: str, request: ChildRequest) -> ChildPlan:
         agent_id = ""
         prompt = request.prompt
         if request.call is not None:
@@ -100,10 +113,10 @@ class TeamDesk:
             wanted_tools: tuple[str, ...] = (tool,)
             prompt = direct_message(tool, arguments)
         elif request.agent_id:
-            stored = await self._stored(state, request.agent_id)
-            base, agent_id = stored.config, stored.id
+            found = _named(state, stored, request.agent_id)
+            base, agent_id = found.config, found.id
             planners = PLANNERS if base.tool_mode is ToolMode.SECTIONS else ()
-            wanted_tools = tuple(dict.fromkeys((*self._named(base), *planners)))
+            wanted_tools = tuple(dict.fromkeys((*self._env.registry.configured(base.tools, base.sections), *planners)))
         else:
             base = await self._made_up(state, request)
             wanted_tools = self._wanted(request, own)
@@ -117,7 +130,7 @@ class TeamDesk:
             raise ToolError(refused, code="circuit_open")
         title = " ".join((request.title or request.prompt).split())[: limits.CHILD_TITLE]
         return ChildPlan(
-            id=child_id(state.run_id, call_id, index),
+            id=run_id,
             name=agent.name,
             agent_id=agent_id,
             agent=agent,
@@ -167,19 +180,6 @@ class TeamDesk:
         }
         return base.model_copy(update=changes), withheld
 
-    async def _stored(self, state: RunState, wanted: str) -> Agent:
-        agents = await self._env.repos.agents.list()
-        by_name = next((agent for agent in agents if agent.name.casefold() == wanted.casefold()), None)
-        found = next((agent for agent in agents if agent.id == wanted), by_name)
-        valid = ", ".join(f"{colleague.id} ({colleague.config.name})" for colleague in await self.colleagues())
-        if found is None:
-            raise ToolError(f"There is no agent {wanted}. Agents: {valid or 'none'}.", code="unknown_agent")
-        if found.id == state.agent_id:
-            raise ToolError(f"{found.name} is yourself; work cannot be delegated to oneself. Other agents: {valid or 'none'}.", code="self")
-        if found.config.lifecycle is not Lifecycle.PERMANENT:
-            raise ToolError(f"{found.name} is not a permanent agent. Agents: {valid or 'none'}.", code="not_permanent")
-        return found
-
     async def _made_up(self, state: RunState, request: ChildRequest) -> AgentConfig:
         parent = state.agent
         servers = request.mcp_servers
@@ -227,13 +227,25 @@ class TeamDesk:
                 code="unknown_tool",
             )
 
-    def _named(self, config: AgentConfig) -> list[str]:
-        names = list(config.tools)
-        for section in config.sections:
-            if self._env.registry.sections.has(section):
-                names += [tool.name for tool in self._env.registry.get_tools_by_section(section)]
-        return [name for name in dict.fromkeys(names) if self._env.registry.has(name)]
-
     def _section(self, name: str) -> str:
         tool = self._env.registry.get_tool(name)
         return tool.section if tool is not None else ""
+
+
+def _colleagues(state: RunState, agents: Iterable[Agent]) -> list[Colleague]:
+    """Those of the stored agents that a run can delegate work to."""
+    return [Colleague(a.id, a.config) for a in agents if a.id != state.agent_id and a.config.lifecycle is Lifecycle.PERMANENT]
+
+
+def _named(state: RunState, agents: Sequence[Agent], wanted: str) -> Agent:
+    """The stored agent a run names by its id or, in any case, by its name."""
+    by_name = next((agent for agent in agents if agent.name.casefold() == wanted.casefold()), None)
+    found = next((agent for agent in agents if agent.id == wanted), by_name)
+    valid = ", ".join(f"{colleague.id} ({colleague.config.name})" for colleague in _colleagues(state, agents)) or "none"
+    if found is None:
+        raise ToolError(f"There is no agent {wanted}. Agents: {valid}.", code="unknown_agent")
+    if found.id == state.agent_id:
+        raise ToolError(f"{found.name} is yourself; work cannot be delegated to oneself. Other agents: {valid}.", code="self")
+    if found.config.lifecycle is not Lifecycle.PERMANENT:
+        raise ToolError(f"{found.name} is not a permanent agent. Agents: {valid}.", code="not_permanent")
+    return found

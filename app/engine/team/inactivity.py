@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from app.domain import limits
+from app.domain.errors import AtelierError
 from app.domain.events import RunFinished
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import RunStatus
@@ -89,10 +90,16 @@ class InactivityWatch:
             if idle >= self.timeout_s:
                 with correlation(live.handle.current.correlation_id):
                     log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
-                error = f"Timeout: it did nothing for {idle:.0f} seconds."
-                await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
+                await self._end(run_id, f"Timeout: it did nothing for {idle:.0f} seconds.")
         for run_id in [run_id for run_id in self._active if run_id not in alive]:
             del self._active[run_id]
+
+    async def _end(self, run_id: str, error: str) -> None:
+        try:
+            await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
+        except AtelierError as problem:
+            # The others are still watched, and this one is tried again at the next look.
+            log.warning("sub-agent %s could not be ended: %s", run_id, problem)
 
     async def close(self) -> None:
         self._unsubscribe()

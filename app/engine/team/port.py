@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from app.domain.events import EventBody
+from app.domain.team_events import AnsweredBy
 from app.tools.base import Team
 
 if TYPE_CHECKING:
-    from app.engine.journal import RunHandle
-    from app.engine.run.state import RunState
+    from app.engine.journal import Decide, RunHandle
 
 NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
-Decide = Callable[["RunState"], Sequence[EventBody] | None]
 
 
 class TeamPort(Protocol):
@@ -35,7 +34,7 @@ class TeamPort(Protocol):
         """A run asks its parent; its call waits for the answer."""
         ...
 
-    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: str, then: Sequence[EventBody] = ()) -> bool:
+    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
         """Answer a sub-agent that waits; ``then`` is committed for the run itself too. False when it waits no longer."""
         ...
 

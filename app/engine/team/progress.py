@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from app.engine.run.state import RunState
 
 EVERY_S = 0.25
-AT_ONCE = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE})
-"""Told at once, unless the last telling is too fresh; a streamed word alone only shows that it lives."""
+TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})
+"""What is worth telling, unless the last telling is too fresh; a streamed word shows that it lives."""
 
 
 class ProgressReporter:
@@ -38,7 +38,7 @@ class ProgressReporter:
             self._tools[event.run_id] = str(event.data.get("tool", ""))
         elif event.chunk_type is ChunkType.TOOL_END:
             self._tools.pop(event.run_id, None)
-        elif event.chunk_type not in AT_ONCE and event.chunk_type is not ChunkType.TOKEN:
+        if event.chunk_type not in TOLD:
             return
         now = self._env.clock.monotonic()
         if now - self._told.get(event.run_id, -EVERY_S) >= EVERY_S:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import logging
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from app.domain import limits
@@ -27,15 +28,16 @@ from app.domain.events import (
     UserMessage,
 )
 from app.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
+from app.domain.team_events import AnsweredBy
 from app.domain.workflow import RunStatus
 from app.engine.direct_call import PROVIDER as DIRECT_CALL
-from app.engine.journal import Part, RunHandle
+from app.engine.journal import Decide, Part, RunHandle
 from app.engine.run import team as rules
 from app.engine.run.results import call_finished
 from app.engine.run.state import EntryKind, RunState
 from app.engine.team.breakers import AgentBreakers
 from app.engine.team.desk import TeamDesk
-from app.engine.team.port import NO_ANSWER, Decide
+from app.engine.team.port import NO_ANSWER
 from app.policy import approvals as approval_rules
 from app.policy import budget
 from app.tools.base import Team, ToolResult
@@ -44,8 +46,6 @@ from app.tools.teams.results import with_earlier
 if TYPE_CHECKING:
     from app.engine.live import LiveRun, LiveRuns
     from app.engine.run.environment import RunEnvironment
-
-log = logging.getLogger(__name__)
 
 NEEDLESS = "The question was taken back: the user told the sub-agent something else."
 ENDS = {
@@ -137,8 +137,7 @@ class Teams:
             return f"Nothing is left of the budget for {share.value} to give to this sub-agent."
         if free <= 0:
             return f"{limits.CHILDREN} sub-agents are at work already, the most there may be. Try again when one is done."
-        wait = self.breakers.refusal(plan)
-        return wait
+        return self.breakers.refusal(plan)
 
     # -- asking and answering ------------------------------------------------------------------------------------------------------
 
@@ -159,7 +158,7 @@ class Teams:
             if parent is not None:
                 self._live.drive(parent)
 
-    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: str, then: Sequence[EventBody] = ()) -> bool:
+    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
         child = await self._live.load(child_id)
         done = False
 
@@ -173,13 +172,12 @@ class Teams:
                 # A question nobody asks any more must not keep its parent.
                 return [Part(handle, [ChildAnswered(child_id=child_id, text=NEEDLESS, by="engine")])] if stale else []
             done = True
-            who = "parent" if by == "parent" else "user" if by == "user" else "engine"
-            result = ToolResult.ok(answer=text, answered_by=who) if who != "engine" else ToolResult.failure(text, "no_answer")
+            result = ToolResult.failure(text, "no_answer") if by == "engine" else ToolResult.ok(answer=text, answered_by=by)
             tool = call.intent.tool if call.intent else call.call.name
-            answered: list[EventBody] = [ParentAnswered(call_id=call.call.id, text=text, by=who), call_finished(call.call.id, tool, result)]
+            answered: list[EventBody] = [ParentAnswered(call_id=call.call.id, text=text, by=by), call_finished(call.call.id, tool, result)]
             parts = [Part(child.handle, answered)]
             if not _ended(handle.current):
-                parts.append(Part(handle, [ChildAnswered(child_id=child_id, text=text, by=who), *then]))
+                parts.append(Part(handle, [ChildAnswered(child_id=child_id, text=text, by=by), *then]))
             return parts
 
         try:
@@ -219,7 +217,7 @@ class Teams:
                     return [own, Part(parent.handle, [ChildAnswered(child_id=handle.run_id, text=NEEDLESS, by="user")])]
             if parent is None or not isinstance(last, RunFinished):
                 return [own]
-            ended = _child_finished(now, last, bodies, self._env.clock.now)
+            ended = _child_finished(now, last, bodies, self._env.clock.now())
             known = parent.handle.current.child(handle.run_id)
             if _ended(parent.handle.current) or known is None or known.status.over:
                 return [own]
@@ -238,8 +236,8 @@ class Teams:
 
     async def stop_below(self, handle: RunHandle) -> None:
         """Stop everything below a run; planned sub-agents never run."""
-        for child in handle.current.working_children:
-            await self._live.cancel(child.id)
+        # All at once: the last of them must not go on until every other one has ended.
+        await asyncio.gather(*(self._live.cancel(child.id) for child in handle.current.working_children))
 
         def never(now: RunState) -> list[EventBody] | None:
             if now.status.final:
@@ -323,7 +321,8 @@ def _refused_call(state: RunState) -> str | None:
     return str(found.get("error") if isinstance(found, dict) and found.get("error") else last.text)
 
 
-def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], clock_now) -> ChildFinished:  # type: ignore[no-untyped-def]
+def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], now: datetime) -> ChildFinished:
+    """How a run's end is told to its parent: the report is what it gave, else the last it said."""
     status = ENDS[end.status]
     report = end.result or end.summary
     if end.result and end.summary:
@@ -346,5 +345,5 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         report=report,
         error=error if status is not ChildStatus.COMPLETED else "",
         spent=state.total,
-        duration_ms=0 if started is None else max(0, round((clock_now() - started).total_seconds() * 1000)),
+        duration_ms=0 if started is None else max(0, round((now - started).total_seconds() * 1000)),
     )

@@ -72,7 +72,7 @@ class Repository(Generic[M]):
         return found
 
     def missing(self, key: Any) -> NotFoundError:
-        return NotFoundError(errors.NOT_THERE, what=self.what, id=key)
+        return errors.not_there(self.what, key)
 
     async def _find(self, key: Any) -> M | None:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM $row", row=self.table.record(key))  # noqa: S608

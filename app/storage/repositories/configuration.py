@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from app.domain.agent import Agent
-from app.domain.errors import ConflictError, NotFoundError, StorageError
+from app.domain.errors import ConflictError, StorageError
 from app.domain.provider import ModelInfo, ProviderConfig
 from app.domain.settings import Settings
 from app.i18n import N_
@@ -106,7 +106,7 @@ class ModelRepository(Repository[ModelInfo]):
         """
         found = await self._find([provider, name])
         if found is None:
-            raise NotFoundError(errors.NOT_THERE, what=self.what, id=f"{provider}/{name}")
+            raise errors.not_there(self.what, f"{provider}/{name}")
         return found
 
     async def list(self, provider: str | None = None) -> list[ModelInfo]:

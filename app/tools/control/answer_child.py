@@ -12,7 +12,7 @@ from app.domain.team import ChildStatus
 from app.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
 from app.tools.control.base import ControlTool
 from app.tools.describe import About
-from app.tools.teams.base import ChildId, NotBlank, team_of
+from app.tools.teams.base import ChildId, NotBlank, listed, team_of
 
 
 class AnswerChildInput(Input):
@@ -38,12 +38,11 @@ class AnswerChildTool(ControlTool):
         children = await team_of(context, starting=False).children()
         asking = [child for child in children if child.status is ChildStatus.ASKING]
         if all(child.id != input.child_id for child in asking):
-            names = ", ".join(f"{child.id} ({child.name})" for child in asking) or "none"
             known = any(child.id == input.child_id for child in children)
             raise ToolError(
                 "{what} Sub-agents that wait for your answer: {names}.",
                 code="not_asking" if known else "unknown_child",
                 what=f"{input.child_id} does not wait for an answer." if known else f"{input.child_id} is no sub-agent of yours.",
-                names=names,
+                names=listed(asking),
             )
         return AnswerChild(input.child_id, input.message)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from app.domain import limits
 from app.domain.errors import ToolError
-from app.tools.base import Effect, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
+from app.domain.team import ChildState
+from app.tools.base import ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
 from app.tools.describe import DescribedTool
 from app.tools.sections import PLANNING
+
+if TYPE_CHECKING:
+    from app.tools.registry import ToolRegistry
 
 PREVIEW = 200
 """Characters of a prompt an approval card shows (reference "originals", 1.3); in a list of several, half of it."""
@@ -41,6 +45,13 @@ AgentName = Annotated[
 ChildId = Annotated[str, Field(min_length=1, max_length=64, description="Id of a sub-agent of yours.")]
 ToolName = Annotated[str, Field(min_length=1, max_length=128)]
 NotBlank = AfterValidator(_not_blank)
+
+
+class Join(Input):
+    operation: Literal["join"]
+    child_ids: list[ChildId] = Field(
+        default=[], max_length=limits.LIST_DEFAULT, description="Which ones; when left out, all whose reports you do not have yet."
+    )
 
 
 class TeamTool(DescribedTool):
@@ -91,6 +102,23 @@ def team_of(context: ToolContext, *, starting: bool) -> Team:
     return team
 
 
+def tools_of(context: ToolContext) -> tuple[ToolRegistry, Sequence[str]]:
+    """The registry, and the names of the tools the run may use.
+
+    Raises:
+        ToolError: the run has none (``unknown_tool``).
+    """
+    registry = context.registry
+    if registry is None:
+        raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
+    return registry, registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
+
+
+def job_for(agent_id: str, prompt: str) -> ChildRequest:
+    """A job for a permanent agent."""
+    return ChildRequest(name=agent_id, agent_id=agent_id.strip(), prompt=prompt, title=title_of(prompt))
+
+
 async def join(context: ToolContext, child_ids: Sequence[str]) -> JoinChildren | ToolResult:
     """Wait for the named sub-agents, or for all whose reports were not handed over yet.
 
@@ -106,14 +134,18 @@ async def join(context: ToolContext, child_ids: Sequence[str]) -> JoinChildren |
     known = {child.id: child for child in children}
     unknown = [child_id for child_id in child_ids if child_id not in known]
     if unknown:
-        there = ", ".join(f"{child.id} ({child.name})" for child in children) or "none"
         raise ToolError(
             "{unknown}: no such sub-agent of yours. Your sub-agents: {there}.",
             code="unknown_child",
             unknown=", ".join(unknown),
-            there=there,
+            there=listed(children),
         )
     return JoinChildren(tuple(dict.fromkeys(child_ids)))
+
+
+def listed(children: Iterable[ChildState]) -> str:
+    """Sub-agents by id and name, for the model to choose from."""
+    return ", ".join(f"{child.id} ({child.name})" for child in children) or "none"
 
 
 def title_of(text: str) -> str:
@@ -136,3 +168,8 @@ def prompt_details(prompt: Any) -> dict[str, Any]:
 def names_in(value: Any) -> list[str]:
     """The texts of a list as a model wrote it, for display before anything is validated."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list as a model wrote it, for display before anything is validated."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []

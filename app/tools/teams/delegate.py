@@ -8,9 +8,9 @@ from pydantic import Field
 
 from app.domain import limits
 from app.domain.team import TeamCall
-from app.tools.base import ChildRequest, Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
+from app.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
 from app.tools.describe import About
-from app.tools.teams.base import AgentId, Prompt, TeamTool, preview, prompt_details, team_of, title_of
+from app.tools.teams.base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
 
 
 class Delegate(Input):
@@ -68,8 +68,7 @@ class DelegateTaskTool(TeamTool):
         if isinstance(input, ListAgents):
             colleagues = await team_of(context, starting=False).colleagues()
             return ToolResult.ok(count=len(colleagues), agents=[_shown(colleague) for colleague in colleagues])
-        request = ChildRequest(name=input.agent_id, agent_id=input.agent_id.strip(), prompt=input.prompt, title=title_of(input.prompt))
-        plans = await team_of(context, starting=True).plan(context.call_id, [request])
+        plans = await team_of(context, starting=True).plan(context.call_id, [job_for(input.agent_id, input.prompt)])
         return StartChildren(TeamCall.DELEGATE, plans)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from app.domain.errors import ToolError
 from app.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from app.tools.describe import About
 from app.tools.modes import LIST_SECTIONS, section_list
 from app.tools.sections import ALWAYS_AVAILABLE
-from app.tools.teams.base import TeamTool
+from app.tools.teams.base import TeamTool, tools_of
 
 
 class ListToolSectionsInput(Input):
@@ -34,7 +33,4 @@ class ListToolSections(TeamTool):
         return False
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        if context.registry is None:
-            raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
-        enabled = context.registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
-        return ToolResult.ok(sections=section_list(context.registry, enabled), always_available=list(ALWAYS_AVAILABLE))
+        return ToolResult.ok(sections=section_list(*tools_of(context)), always_available=list(ALWAYS_AVAILABLE))

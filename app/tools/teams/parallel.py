@@ -8,9 +8,9 @@ from pydantic import Field
 
 from app.domain import limits
 from app.domain.team import TeamCall
-from app.tools.base import ChildRequest, Input, Outcome, Risk, StartChildren, ToolContext
+from app.tools.base import Input, Outcome, Risk, StartChildren, ToolContext
 from app.tools.describe import About
-from app.tools.teams.base import PREVIEW, AgentId, ChildId, Prompt, TeamTool, join, preview, team_of, title_of
+from app.tools.teams.base import PREVIEW, AgentId, Join, Prompt, TeamTool, job_for, join, objects_in, preview, team_of
 
 
 class Task(Input):
@@ -22,13 +22,6 @@ class ExecuteBatch(Input):
     operation: Literal["execute_batch"]
     tasks: list[Task] = Field(min_length=1, max_length=limits.CHILDREN, description="Jobs to do at once: {agent_id, prompt} each.")
     wait_all: bool = Field(default=True, description="false: go on at once while they work, and join them later.")
-
-
-class Join(Input):
-    operation: Literal["join"]
-    child_ids: list[ChildId] = Field(
-        default=[], max_length=limits.LIST_DEFAULT, description="Which ones; when left out, all whose reports you do not have yet."
-    )
 
 
 ParallelInput = Annotated[ExecuteBatch | Join, Field(discriminator="operation")]
@@ -65,10 +58,9 @@ class ParallelTasksTool(TeamTool):
     )
 
     def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        tasks = arguments.get("tasks")
         if not self._starts(arguments):
             return {}
-        given = [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list | tuple) else []
+        given = objects_in(arguments.get("tasks"))
         shown = [
             {"agent_id": preview(task.get("agent_id"), limits.AGENT_NAME), "prompt_preview": preview(task.get("prompt"), PREVIEW // 2)}
             for task in given
@@ -78,9 +70,6 @@ class ParallelTasksTool(TeamTool):
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if isinstance(input, Join):
             return await join(context, input.child_ids)
-        requests = [
-            ChildRequest(name=task.agent_id, agent_id=task.agent_id.strip(), prompt=task.prompt, title=title_of(task.prompt))
-            for task in input.tasks
-        ]
+        requests = [job_for(task.agent_id, task.prompt) for task in input.tasks]
         plans = await team_of(context, starting=True).plan(context.call_id, requests)
         return StartChildren(TeamCall.PARALLEL, plans, background=not input.wait_all)

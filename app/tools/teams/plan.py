@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 from app.domain import limits
 from app.domain.errors import ToolError
 from app.domain.team import TeamCall
-from app.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, ToolCategory, ToolContext
+from app.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
 from app.tools.describe import About
 from app.tools.modes import PLAN, section_list
 from app.tools.registry import ToolRegistry
 from app.tools.sections import ALWAYS_AVAILABLE, PLANNING
-from app.tools.teams.base import NotBlank, TeamTool, ToolName, preview, team_of, title_of
+from app.tools.teams.base import NotBlank, TeamTool, ToolName, objects_in, preview, team_of, title_of, tools_of
 from app.tools.teams.stages import Step, Strategy, stages_of
 from app.tools.validation import InvalidArgumentsError, closest, validate
 
@@ -114,8 +114,7 @@ class PlanActions(TeamTool):
         return Risk.HIGH if isinstance(actions, list | tuple) and len(actions) > MANY else Risk.MEDIUM
 
     def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        actions = arguments.get("actions")
-        given = [action for action in actions if isinstance(action, dict)] if isinstance(actions, list | tuple) else []
+        given = objects_in(arguments.get("actions"))
         return {
             "goal": preview(arguments.get("goal")),
             "strategy": preview(arguments.get("strategy") or Strategy.BATCH.value, 64),
@@ -127,11 +126,10 @@ class PlanActions(TeamTool):
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         team = team_of(context, starting=True)
-        if context.registry is None:
-            raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
-        sections = checked_sections(input.sections, context.registry, _enabled(context))
+        registry, enabled = tools_of(context)
+        sections = checked_sections(input.sections, registry, enabled)
         steps = [
-            Step(tuple(action.depends_on), _changes(context.registry, action, checked_call(number, action, context)))
+            Step(tuple(action.depends_on), _changes(registry, action, checked_call(number, action, registry, enabled)))
             for number, action in enumerate(input.actions)
         ]
         # Stages are as wide as there is room now; a slot is freed at each sub-agent's end.
@@ -140,11 +138,6 @@ class PlanActions(TeamTool):
         requests = [request_for(input, number, stage, sections) for number, stage in enumerate(stages)]
         plans = await team.plan(context.call_id, requests)
         return StartChildren(TeamCall.PLAN, plans, stop_on_error=input.strategy is Strategy.SEQUENTIAL)
-
-
-def _enabled(context: ToolContext) -> Sequence[str]:
-    assert context.registry is not None
-    return context.registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
 
 
 def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...]:
@@ -168,7 +161,7 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
     return tuple(dict.fromkeys((*chosen, *ALWAYS_AVAILABLE)))
 
 
-def checked_call(number: int, action: Action, context: ToolContext) -> dict[str, Any] | None:
+def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> dict[str, Any] | None:
     """The arguments of an action that is one tool call, None for a sub-agent's.
 
     Raises:
@@ -176,10 +169,8 @@ def checked_call(number: int, action: Action, context: ToolContext) -> dict[str,
     """
     if action.tool is None:
         return None
-    registry = context.registry
-    assert registry is not None
     tool = registry.get_tool(action.tool)
-    enabled = [name for name in _enabled(context) if (one := registry.get_tool(name)) is not None and _plannable(one)]
+    enabled = [name for name in enabled if (one := registry.get_tool(name)) is not None and _plannable(one)]
     if tool is not None and not _plannable(tool):
         raise ToolError(
             "actions[{number}]: {tool} cannot be an action of a plan. Allowed: {enabled}; or leave tool out to have a sub-agent do it.",
@@ -205,7 +196,7 @@ def checked_call(number: int, action: Action, context: ToolContext) -> dict[str,
     return arguments
 
 
-def _plannable(tool: Any) -> bool:
+def _plannable(tool: Tool) -> bool:
     return tool.category is not ToolCategory.CONTROL and tool.section != PLANNING
 
 

@@ -15,6 +15,7 @@ from app.tools.describe import About
 from app.tools.teams.base import (
     AgentName,
     ChildId,
+    Join,
     NotBlank,
     Prompt,
     TeamTool,
@@ -50,13 +51,6 @@ class Spawn(Input):
         default=None, description="Caps for it: max_cost (US dollars), max_tokens, max_seconds, max_tool_calls; they come out of yours."
     )
     wait: bool = Field(default=True, description="false: go on at once while it works, and join it later.")
-
-
-class Join(Input):
-    operation: Literal["join"]
-    child_ids: list[ChildId] = Field(
-        default=[], max_length=limits.LIST_DEFAULT, description="Which ones; when left out, all whose reports you do not have yet."
-    )
 
 
 class ListChildren(Input):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFocusEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.desktop.chat.agent_page import AgentPage
@@ -157,3 +158,28 @@ async def test_a_message_that_was_searched_for_is_shown_where_it_was_said(team: 
     assert page.isVisible()
     assert page.crumbs.accessibleName() == "Ada › Bea › Dot"
     assert page.view.widget_of(page.view.entries[1]) is not None
+
+
+async def test_what_happened_while_it_was_covered_is_shown(team: Team) -> None:
+    page = await opened(team)
+    assert page._pill.text() == "working"
+    team.panel.hide()
+    team.changes["dot"] = {"status": "completed", "report": "All types fit"}
+    await team.feed(child(20, "dot", what="sub_agent_complete", report="All types fit"))
+    team.panel.show()
+    await team.settled()
+    assert page._pill.text() == "done"
+    assert texts(page)[-1] == "All types fit"
+    assert page.composer.isHidden()
+
+
+async def test_a_prompt_is_reached_and_copied_with_the_keyboard(team: Team, qtbot: QtBot) -> None:
+    page = await opened(team)
+    memo = page.findChild(Memo, "agent-memo")
+    assert memo.focusPolicy() & Qt.FocusPolicy.TabFocus
+    QApplication.sendEvent(memo, QFocusEvent(QEvent.Type.FocusIn))
+    assert memo._card.property("variant") == "card-selected"
+    QApplication.sendEvent(memo, QFocusEvent(QEvent.Type.FocusOut))
+    assert memo._card.property("variant") == "card-sunken"
+    qtbot.keyClick(memo, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "Check **all** types"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import i18n
 from app.desktop.chat.breadcrumb import Breadcrumb
 from app.desktop.team.state import Member
+from app.desktop.theme import theme
 
 
 def crumbs(line: Breadcrumb) -> list[str]:
@@ -31,3 +34,23 @@ def test_names_are_whole_or_left_out_from_the_root_on(qtbot: QtBot) -> None:
     assert line.accessibleName() == "Architect of it all › Careful reviewer › Type checker"
     line.resize(900, 40)
     assert crumbs(line) == ["Architect of it all", "Careful reviewer"]
+
+
+def test_it_follows_language_theme_and_size(qtbot: QtBot) -> None:
+    line = Breadcrumb()
+    qtbot.addWidget(line)
+    line.resize(900, 40)
+    line.show()
+    line.show_path([Member("a", ""), Member("b", "Reviewer")])
+    button = line.findChild(QPushButton, "agent-crumb")
+    arrow = next(each for each in line.findChildren(QLabel) if not each.pixmap().isNull())
+    before, width = arrow.pixmap().toImage(), arrow.pixmap().width()
+    assert (button.text(), button.accessibleName()) == ("Agent", "Go to Agent")
+    i18n.set_language("fr")
+    QApplication.sendEvent(line, QEvent(QEvent.Type.LanguageChange))
+    assert button.accessibleName() != "Go to Agent"
+    assert line.findChild(QPushButton, "agent-crumb") is button
+    theme().set_mode("dark")
+    assert arrow.pixmap().toImage() != before
+    theme().set_scale(160)
+    assert arrow.pixmap().width() > width

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import i18n
 from app.desktop.chat.actions_row import BranchSwitch
+from app.desktop.chat.blocks import ProseBlock
 from app.desktop.chat.entries import Asked, Call, Entry
 from app.desktop.chat.host import TranscriptHost
 from app.desktop.chat.limit_card import RaiseField
@@ -50,6 +51,20 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.opened
     qtbot.keyClick(again._head, Qt.Key.Key_Space)
     assert again.fit(700) == closed
+
+
+def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    with_result = card.fit(700)
+    card.call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "running")
+    card.refresh()
+    assert len(card._cards) == 1
+    assert card.fit(700) < with_result
+    card.call = call
+    card.refresh()
+    assert card.fit(700) == with_result
 
 
 def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -170,3 +185,56 @@ def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
     with qtbot.waitSignal(host.branch_requested) as told:
         switch.following.click()
     assert told.args == ["r3"]
+
+
+def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello"), host)
+    bubble.edit()
+    buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
+    assert [button.text() for button in buttons] == ["Cancel", "Send"]
+    i18n.set_language("fr")
+    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
+
+
+def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=[{"data": ""}]), host)
+    names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
+    assert "Attached picture" in names
+    i18n.set_language("fr")
+    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
+
+
+def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q", "Which way?")])
+    card = show(qtbot, entry, host).findChild(QWidget, "question-card")
+    assert card.accessibleName() == "Which way?, waits for you"
+    assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
+
+
+def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
+    qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("a", "assistant", run_id="r", reasoning="One", live=True)
+    widget = show(qtbot, entry, host)
+    button = widget.findChild(QPushButton, "reasoning-fold")
+    assert button.text() == "Thinking…"
+    drawn: list[str] = []
+    plain = ProseBlock.show_plain
+    monkeypatch.setattr(ProseBlock, "show_plain", lambda block, text: (drawn.append(text), plain(block, text)))
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    assert drawn == []
+    button.click()
+    drawn.clear()
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    with qtbot.waitSignal(widget.height_changed):
+        pass
+    assert drawn == [entry.reasoning]
+    entry.content, entry.reasoning_ms = "Yes", 2300
+    widget.stream()
+    assert button.text() == "Thought for 2.3\u202fs"

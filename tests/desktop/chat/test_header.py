@@ -26,3 +26,13 @@ def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.resize(600, 60)
     qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)
+
+
+def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None:
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.resize(900, 46)
+    header.set_title("New workflow")
+    header.show()
+    qtbot.waitExposed(header)
+    assert header.title.width() >= header.title.fontMetrics().horizontalAdvance("New workflow")

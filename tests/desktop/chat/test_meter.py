@@ -31,6 +31,9 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter.retranslate()
     assert meter.text.text() == "3.0\u202fk"
     assert "Sent: 3" in meter.toolTip()
+    meter.brief = False
+    meter.show_usage(Usage(tokens_input=1))
+    assert meter.text.text() == "1 token"
 
 
 def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:

@@ -6,13 +6,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.lane import Lane
+from app.desktop.chat.blocks import ProseBlock
+from app.desktop.chat.lane import HEIGHT, Lane
 from app.desktop.chat.limit_card import LimitCard, RaiseField
 from app.desktop.chat.team_card import TeamCard
+from app.desktop.theme import theme
 from app.domain.agent import Budget
 from app.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.scenario import child, event
+from tests.desktop.team.scenario import child, event, tree
 
 
 async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:
@@ -28,6 +30,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     team.changes["cid"] = {"status": "completed"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     assert card.state_words() == ("1 of 2 done", "accent")
+    assert card._head.accessibleName().endswith(": 1 of 2 done")
     assert card.bar.value() == 1
     card.fit(700)
     for lane in card.lanes:
@@ -155,6 +158,9 @@ async def test_stages_are_named_when_there_are_several(team: Team) -> None:
     team.panel.team.want("again")
     await team.settled()
     assert [label.text() for label in card._stages.values()] == ["Stage 1 of 2", "Stage 2 of 2"]
+    headings = list(card._stages.values())
+    card.refresh()
+    assert list(card._stages.values()) == headings
     assert card.lanes[1].head.accessibleName().startswith("Cid, planned")
 
 
@@ -162,3 +168,55 @@ async def test_a_lanes_bar_tells_its_own_progress(team: Team) -> None:
     await team.feed(child(20, "cid", what="sub_agent_progress", progress=40))
     bar = team.find(TeamCard, "team-card").lanes[1].findChild(QProgressBar, "lane-progress")
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
+
+
+async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team) -> None:
+    team.changes["cid"] = {"status": "completed", "report": "All **green**"}
+    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    lane: Lane = team.find(TeamCard, "team-card").lanes[1]
+    lane.toggle_report()
+
+    def colour() -> str:
+        (shown,) = [each for each in lane.findChildren(ProseBlock) if each.isVisibleTo(lane) and each.toPlainText() == "All green"]
+        return shown.document().firstBlock().begin().fragment().charFormat().foreground().color().name()
+
+    light = colour()
+    theme().set_mode("dark")
+    assert colour() != light
+
+
+async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_for_all(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    before = card.fit(700)
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.panel.team.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    first = list(card.lanes)
+    assert [lane.member.name for lane in first] == ["Bea", "Cid", "W0", "W1"]
+    whole = card.fit(700)
+    assert whole == before + 12 * theme().px(HEIGHT)
+    qtbot.waitUntil(lambda: len(card.lanes) == 14)
+    assert card.lanes[: len(first)] == first
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid", *(f"W{number}" for number in range(12))]
+    assert not card._making.isActive()
+    assert card.fit(700) == whole
+    assert card.bar.maximum() == 14
+    tops = [lane.y() for lane in card.lanes]
+    assert tops == sorted(set(tops))
+
+
+async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    model = team.panel.team
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        model.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    assert card._making.isActive()
+    model.state.clear()
+    model.state.take(tree())
+    qtbot.waitUntil(lambda: not card._making.isActive())
+    await team.settled()
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
+    qtbot.waitUntil(lambda: len(card.findChildren(Lane, "agent-lane")) == 2)

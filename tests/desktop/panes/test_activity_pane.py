@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.activity_pane import ActivityPane
+from app.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
+from app.desktop.panes.agent_tree import ALWAYS
 from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import Workflow
@@ -154,6 +155,67 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
+async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane) -> None:
+    parts = team.findChild(QSplitter, "activity-parts")
+    for height in (600, 320, 300):
+        team.window().resize(300, height)
+        await settle()
+        assert team.tree.height() == team.tree.wanted, height
+        assert not team.tree.verticalScrollBar().isVisible()
+        assert team.list.visibleRegion().boundingRect().height() >= LEAST_LOG
+        assert team.tree.geometry().bottom() < parts.widget(1).y()
+    team.window().resize(300, 220)
+    await settle()
+    assert team.tree.height() < team.tree.wanted
+    assert team.list.visibleRegion().boundingRect().height() == LEAST_LOG
+    assert team.tree.geometry().bottom() < parts.widget(1).y()
+
+
+async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane) -> None:
+    for height in (600, 360):
+        team.window().resize(300, height)
+        team.list.setCurrentIndex(team.list.model().index(0, 0))
+        await settle()
+        assert team.details.visibleRegion().boundingRect().height() >= 50, height
+        team._close.click()
+        await settle()
+        assert team.tree.height() == team.tree.wanted
+
+
+async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
+    team.window().resize(300, 600)
+    for number in range(40):
+        team.on_stream(team_event(40 + number, "message", "dot", message_id=f"m{number}", role="user", content="Check"))
+    await quiet(team, qtbot)
+    bar = team.list.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+    team.window().resize(300, 300)
+    await settle()
+    assert bar.value() == bar.maximum()
+    bar.setValue(20)
+    team.window().resize(300, 280)
+    await settle()
+    assert bar.value() == 20
+
+
+async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
+    team.window().resize(300, 500)
+    await settle()
+    whole = team.tree.height()
+    team.parts.moveSplitter(team.tree.minimumHeight() + 10, 1)
+    low = team.tree.height()
+    assert low < whole
+    team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
+    await quiet(team, qtbot)
+    assert team.tree.height() == low
+    team.parts.moveSplitter(400, 1)
+    assert team.tree.height() == whole
+    team.window().resize(300, 240)
+    team.window().resize(300, 500)
+    await settle()
+    assert team.tree.height() == whole
+
+
 async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
     spoken = pane.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken.startswith("CalculatorTool, done, ")
@@ -252,3 +314,43 @@ async def test_a_new_turn_begins_with_its_own_agents(team: ActivityPane, atelier
     team.on_stream(again)
     await quiet(team, qtbot)
     assert list(team.tree._rows) == ["next"]
+
+
+async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: ActivityPane, qtbot: QtBot) -> None:
+    tree = team.tree
+    for number in range(40):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.team.feed(team_event(30, "sub_agent_start", "ada", **data))
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: not tree._making.isActive())
+    assert tree.accessibleName() == "44 agents"
+    assert len(tree._items) == 44
+    assert ALWAYS <= len(tree._rows) < 30
+    last = tree._items["w39"]
+    assert last.data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, ")
+    tree.choose("w39")
+    tree.scrollToItem(last)
+    qtbot.waitUntil(lambda: "w39" in tree._rows and not tree._making.isActive())
+    assert tree._rows["w39"].chosen
+    assert tree._rows["w39"].name == "W39"
+    assert len(tree._rows) < 44
+
+
+async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: ActivityPane, qtbot: QtBot) -> None:
+    tree = team.tree
+    for number in range(40):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.team.feed(team_event(30, "sub_agent_start", "ada", **data))
+    await quiet(team, qtbot)
+    tree.scrollToBottom()
+    qtbot.waitUntil(lambda: "w39" in tree._rows and not tree._making.isActive())
+    tree.scrollToTop()
+    qtbot.waitUntil(lambda: not tree._making.isActive())
+    row, before = tree._rows["w39"], tree._rows["w39"].accessibleName()
+    over = {"sub_agent_id": "w39", "sub_agent_name": "W39", "status": "completed", "report": "Done."}
+    team.team.feed(team_event(31, "sub_agent_complete", "ada", **over))
+    await quiet(team, qtbot)
+    assert row.accessibleName() == before, "nobody sees it"
+    assert tree._items["w39"].data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, done")
+    tree.scrollToBottom()
+    qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))

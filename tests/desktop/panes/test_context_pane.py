@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButto
 
 from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.context_parts import PartsBar
+from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from app.engine.services.team_views import AgentNode
 from tests.support import past
@@ -151,3 +152,43 @@ async def test_no_request_says_so_and_hidden_reads_nothing(
     await settle()
     assert not pane.empty.isHidden()
     assert bridge.errors == []
+
+
+async def test_an_open_list_stays_as_it_is_while_requests_come(
+    pane: ContextPane, monkeypatch: pytest.MonkeyPatch, atelier: FakeAtelier
+) -> None:
+    earlier = past.RUNS["root"].model_copy(update={"id": "earlier", "previous_run_id": ""})
+    monkeypatch.setitem(past.RUNS, "earlier", earlier)
+    monkeypatch.setitem(past.RUNS, "root", past.RUNS["root"].model_copy(update={"previous_run_id": "earlier"}))
+    pane.reload()
+    await settle()
+    boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]
+    assert [box.count() for box in boxes] == [2, 2]
+    gone: list[QComboBox] = []
+    for box in boxes:
+        box.model().rowsRemoved.connect(lambda *_, box=box: gone.append(box))
+        box.model().modelReset.connect(lambda *_, box=box: gone.append(box))
+    asked = len(atelier.calls("inspector.requests"))
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="root", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert len(atelier.calls("inspector.requests")) == asked + 1
+    assert gone == []
+
+
+async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
+    names = ("context-request-list", "context-items")
+    before = [named(pane, QListWidget, name).minimumSize() for name in names]
+    theme().set_scale(150)
+    after = [named(pane, QListWidget, name).minimumSize() for name in names]
+    assert after[0].width() == round(before[0].width() * 1.5)
+    assert after[1].height() == round(before[1].height() * 1.5)
+
+
+async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, atelier: FakeAtelier) -> None:
+    pane.reload()
+    pane.show_run("child", 3)
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    assert named(pane, QComboBox, "context-agent").currentText().strip() == "Helper"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
-from PySide6.QtWidgets import QPushButton, QWidget
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
+from app import i18n
+from app.desktop.panes import wording
 from app.desktop.panes.inbox_pane import InboxPane
 from app.desktop.questions.presenter import QuestionPresenter
 from app.domain.approval import ApprovalStatus
@@ -143,4 +148,43 @@ async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget],
     inbox.pane.window().resize(300, 460)
     await settle(30)
     assert card.height() <= view.height()
+    inbox.window.deleteLater()
+
+
+async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    button = inbox.find("inbox-open-q4")
+    button.setFocus()
+    inbox.engine.stored["v0"] = asks("v0")
+    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await settle(30)
+    assert len(inbox.order()) == 5
+    assert inbox.find("inbox-open-q4") is button
+    assert inbox.pane.focusWidget() is button
+    inbox.window.deleteLater()
+
+
+async def test_cards_say_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    asked = inbox.presenter.pending()[0].created_at
+    monkeypatch.setattr(wording, "utc_now", lambda: asked + timedelta(minutes=3))
+    assert inbox.pane._clock.isActive()
+    inbox.pane._clock.timeout.emit()
+    assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"
+    inbox.pane.hide()
+    assert not inbox.pane._clock.isActive()
+    inbox.window.deleteLater()
+
+
+async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    button = inbox.find("inbox-skip-q4")
+    assert button.text() == "Skip"
+    i18n.set_language("fr")
+    QApplication.sendEvent(inbox.pane, QEvent(QEvent.Type.LanguageChange))
+    assert inbox.find("inbox-skip-q4") is button
+    assert button.text() == "Passer"
     inbox.window.deleteLater()

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.memory_dialog import MemoryDialog, provenance, split_tags
@@ -169,3 +170,16 @@ async def test_a_change_elsewhere_keeps_the_readers_place(pane: MemoryPane, atel
     assert chosen is not None
     assert chosen.memory.id == "m120"
     assert pane.list.verticalScrollBar().value() == at
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_memory(pane: MemoryPane) -> None:
+    pane.list.setCurrentIndex(pane.list.memories.index(0))
+    middle = pane.list.viewport().rect().center()
+    ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), ask)
+    menu = pane.findChild(QMenu, "memory-menu")
+    assert menu.isVisible()
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.memory.id == "m0"
+    menu.close()

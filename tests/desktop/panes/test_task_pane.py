@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.task_dialog import TaskDialog
@@ -178,3 +179,22 @@ async def test_without_a_workflow_nothing_can_be_added(pane: TaskPane) -> None:
     assert names(pane) == []
     assert pane.heading.text() == "PLAN"
     assert not pane.empty.button.isEnabled()
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_task(pane: TaskPane) -> None:
+    pane.list.select("d")
+    middle = pane.list.visualRect(pane.list.model().index(1, 0)).center()
+    ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), ask)
+    menu = pane.findChild(QMenu, "task-menu")
+    assert menu.isVisible()
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.task.id == "d"
+    assert menu.pos().y() > pane.list.viewport().mapToGlobal(pane.list.visualRect(pane.list.currentIndex()).center()).y()
+    menu.close()
+    click = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), click)
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.task.id == "b"

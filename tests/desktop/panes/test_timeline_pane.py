@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import i18n
 from app.desktop.panes.timeline_list import TimelineList
 from app.desktop.panes.timeline_pane import REFRESH_MS, TimelinePane
 from app.desktop.panes.timeline_view import TimelineView
@@ -179,3 +180,37 @@ async def test_a_workflow_where_nothing_ran_says_so(bridge: FakeBridge, atelier:
     await settle()
     assert pane.stack.currentWidget() is pane.empty
     assert bridge.errors == []
+
+
+async def test_what_lasts_grows_whenever_it_can_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "timeline", past.timeline(over=False))
+    pane.reload()
+    await settle()
+    view = view_of(pane)
+    assert view._clock.isActive()
+    as_list = pane.findChild(QToolButton, "timeline-as-list")
+    assert isinstance(as_list, QToolButton)
+    as_list.click()
+    assert not view._clock.isActive()
+    as_list.click()
+    assert view._clock.isActive()
+    pane.hide()
+    assert not view._clock.isActive()
+    pane.show()
+    assert view._clock.isActive()
+    pane.set_workflow("")
+    assert not view._clock.isActive()
+
+
+async def test_list_and_description_follow_the_language(pane: TimelinePane) -> None:
+    pane.findChild(QToolButton, "timeline-as-list").click()  # type: ignore[union-attr]
+    rows = pane.findChild(TimelineList, "timeline-list")
+    assert isinstance(rows, TimelineList)
+    rows.setCurrentRow(0)
+    view = view_of(pane)
+    english = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
+    i18n.set_language("fr")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.LanguageChange))
+    french = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
+    assert all(before != after for before, after in zip(english, french, strict=True))
+    assert rows.currentRow() == 0

@@ -178,4 +178,4 @@ async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, wind
     assert atelier.calls("agents.import_json") == [(('{"name": "Assistant"}',), {})]
     page.import_from(tmp_path / "none.json")
     await page.jobs.settled()
-    assert "cannot be read" in window.toasts._current.accessibleName()  # type: ignore[attr-defined]
+    assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]

@@ -68,7 +68,7 @@ async def test_memories_are_exported_and_imported(window: SettingsWindow, atelie
     page.import_from(tmp_path / "m.json")
     await page.jobs.settled()
     assert atelier.calls("memories.import_") == [(('{"memories": []}',), {})]
-    assert window.toasts._current.accessibleName() == "2 added, 0 overwritten, 1 skipped"  # type: ignore[attr-defined]
+    assert window.toasts.current.accessibleName() == "2 added, 0 overwritten, 1 skipped"  # type: ignore[attr-defined]
 
 
 async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:

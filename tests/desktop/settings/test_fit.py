@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.settings.language import switch_language
+from app.desktop.settings.prompt_cost import PromptCostNote
 from app.desktop.settings.registry import pages
 from app.desktop.settings.window import SIZE, SettingsWindow, fitting
 from app.desktop.theme import theme
+from app.domain.agent import ToolMode
 from app.engine import doctor
 from app.engine.doctor import Check
 from tests.support.fake_bridge import settle
@@ -35,6 +38,68 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
         assert page.area.widget().width() <= page.area.viewport().width(), name
     switch_language("en")
     await settle()
+
+
+@pytest.mark.parametrize("scale", [80, 100, 150])
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_no_pages_name_is_cut(window: SettingsWindow, language: str, scale: int) -> None:
+    theme().set_scale(scale)
+    switch_language(language)
+    await settle()
+    view = window.list
+    for row in range(view.count()):
+        option = QStyleOptionViewItem()
+        view.itemDelegate().initStyleOption(option, view.indexFromItem(view.item(row)))
+        option.rect = view.visualItemRect(view.item(row))
+        option.widget, option.font = view, view.font()
+        room = view.style().subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, view).width()
+        assert QFontMetrics(theme().font(14)).horizontalAdvance(view.item(row).text()) <= room, view.item(row).text()
+    switch_language("en")
+    await settle()
+
+
+@pytest.mark.parametrize("scale", [80, 100, 125, 150, 200])
+async def test_boxes_to_tick_grow_with_the_text(window: SettingsWindow, scale: int) -> None:
+    theme().set_scale(scale)
+    window.show_page("approvals")
+    await settle()
+    boxes = window.page("approvals").findChildren(QCheckBox)
+    assert boxes
+    for box in boxes:
+        option = QStyleOptionButton()
+        box.initStyleOption(option)
+        tick = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+        assert tick.width() == tick.height() == theme().px(16) + 2, box.objectName()
+        assert box.rect().contains(tick)
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) -> None:
+    theme().set_scale(scale)
+    window.show_page("agents")
+    await settle()
+    note = window.findChild(PromptCostNote, "agent-prompt-cost")
+    assert note is not None
+    for width in (700, 940, 1300):
+        window.resize(width, 680)
+        note.show_costs({ToolMode.DIRECT: 3685, ToolMode.SECTIONS: 1058, ToolMode.INVOKE: 2701})
+        await settle()
+        assert note.height() >= note.heightForWidth(note.width()), width
+
+
+@pytest.mark.parametrize("scale", [100, 150, 200])
+async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, scale: int) -> None:
+    window.show_page("agents")
+    await settle()
+    theme().set_scale(scale)
+    await settle()
+    box = window.findChild(QCheckBox, "tool-enabled-TodoTool")
+    assert box is not None
+    option = QStyleOptionButton()
+    box.initStyleOption(option)
+    name = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, box)
+    [summary] = [each for each in box.parentWidget().findChildren(QLabel) if each.buddy() is box]
+    assert abs(summary.contentsRect().left() - name.left()) <= 1
 
 
 def test_the_names_above_are_all_pages_but_the_tools() -> None:

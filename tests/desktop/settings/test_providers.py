@@ -121,7 +121,7 @@ async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwis
     box.findChild(QPushButton, "confirm-yes").click()
     await settle()
     assert len(atelier.calls("providers.delete")) == 2
-    assert window.toasts._current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
+    assert window.toasts.current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
 
 
 async def test_the_built_in_provider_cannot_be_removed(page: Any, find: Find) -> None:

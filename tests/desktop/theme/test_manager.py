@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QStyle, QStyleOptionButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QRadioButton, QStyle, QStyleOptionButton
 from pytestqt.qtbot import QtBot
 
 from app.desktop.theme import DARK, LIGHT, mark, theme
@@ -60,6 +60,22 @@ def test_check_box_indicator_is_drawn_in_the_theme(qtbot: QtBot, tokens: object)
     assert middle() == QColor(theme().tokens.surface)
     box.setChecked(True)
     assert middle() == QColor(theme().tokens.accent)
+
+
+@pytest.mark.parametrize("scale", [80, 100, 125, 150, 175, 200])
+def test_a_radio_button_grows_and_stays_round(qtbot: QtBot, scale: int) -> None:
+    theme().set_scale(scale)
+    radio = QRadioButton("x")
+    qtbot.addWidget(radio)
+    radio.setChecked(True)
+    radio.show()
+    option = QStyleOptionButton()
+    radio.initStyleOption(option)
+    rect = radio.style().subElementRect(QStyle.SubElement.SE_RadioButtonIndicator, option, radio)
+    assert rect.width() == rect.height() == theme().px(16) + 2
+    image = radio.grab().toImage()
+    assert QColor(image.pixel(rect.topLeft())) != QColor(theme().tokens.accent)
+    assert QColor(image.pixel(rect.center().x(), rect.top() + 2)) == QColor(theme().tokens.accent)
 
 
 def test_mark_changes_a_shown_widget(qtbot: QtBot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -32,6 +33,19 @@ def test_flow_layout_wraps_like_words(qtbot: QtBot) -> None:
     assert flow.heightForWidth(320) == 20
     assert flow.heightForWidth(319) == 50
     assert flow.heightForWidth(100) == 80
+
+
+def test_flow_layout_centres_the_items_of_a_line(qtbot: QtBot) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    flow = FlowLayout(host, 10)
+    high, low = QLabel(host), QLabel(host)
+    high.setFixedSize(100, 31)
+    low.setFixedSize(100, 25)
+    flow.addWidget(high)
+    flow.addWidget(low)
+    flow.setGeometry(QRect(0, 0, 300, 31))
+    assert (high.y(), low.y()) == (0, 3)
 
 
 def test_icon_button_has_an_accessible_name(qtbot: QtBot) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.desktop.theme import theme
 from app.desktop.widgets import ToastHost
 
 
@@ -29,3 +31,61 @@ def test_a_new_toast_lets_the_old_one_expire(qtbot: QtBot) -> None:
     assert done == ["first"]
     second.dismiss()
     assert done == ["first", "second"]
+
+
+class Window(QWidget):
+    """One that is in front when ``front`` says so."""
+
+    front = False
+
+    def isActiveWindow(self) -> bool:
+        return self.front
+
+    def turn(self, front: bool) -> None:
+        self.front = front
+        kind = QEvent.Type.WindowActivate if front else QEvent.Type.WindowDeactivate
+        QCoreApplication.sendEvent(self, QEvent(kind))
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    made = Window()
+    qtbot.addWidget(made)
+    made.resize(600, 400)
+    made.show()
+    return made
+
+
+def test_a_lasting_toast_waits_for_somebody_to_see_it(window: Window) -> None:
+    toast = ToastHost(window).show("Done", lasting=True)
+    assert not toast.timer.isActive()
+    window.turn(True)
+    assert toast.timer.isActive()
+    window.turn(False)
+    assert not toast.timer.isActive()
+    assert toast.isVisible()
+
+
+def test_a_lasting_toast_comes_back_after_another(window: Window) -> None:
+    host = ToastHost(window)
+    first, second = host.show("First", lasting=True), host.show("Second", lasting=True)
+    passing = host.show("Saved")
+    assert [each.isVisible() for each in (first, second, passing)] == [False, False, True]
+    passing.dismiss()
+    assert [each.isVisible() for each in (first, second)] == [False, True]
+    window.turn(True)
+    close = second.findChild(QToolButton, "toast-close")
+    assert close is not None
+    assert close.accessibleName() == "Close"
+    close.click()
+    assert first.isVisible()
+    assert first.timer.isActive()
+
+
+def test_a_toast_stands_higher_over_larger_text(window: Window) -> None:
+    host = ToastHost(window, bottom=100)
+    low = host.show("Saved")
+    assert window.height() - low.geometry().bottom() - 1 == 100
+    theme().set_scale(150)
+    high = host.show("Saved")
+    assert window.height() - high.geometry().bottom() - 1 == 125

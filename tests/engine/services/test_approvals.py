@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.domain.agent import AgentConfig, ApprovalMode
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, OnTimeout
+from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
 from app.domain.chat import ToolCall
 from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.domain.settings import Settings
@@ -38,17 +38,16 @@ class Runs:
 
     def __init__(self, repos: Repositories) -> None:
         self._repos = repos
-        self.decided: list[tuple[str, ApprovalStatus, dict[str, Any]]] = []
+        self.decided: list[tuple[str, Decision]] = []
 
-    async def decide_approval(self, approval_id: str, status: ApprovalStatus, **decision: Any) -> None:
+    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         asked = await self._repos.approvals.get(approval_id)
         if asked.status is not ApprovalStatus.PENDING:
             raise ConflictError("decided already")
-        self.decided.append((approval_id, status, decision))
-        await self._save(asked.model_copy(update={"status": status, "note": decision.get("note", "")}))
+        self.decided.append((approval_id, decision))
+        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}))
 
-    async def ask_approval_again(self, approval_id: str) -> None:
-        asked = await self._repos.approvals.get(approval_id)
+    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
         await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
 
     async def _save(self, request: ApprovalRequest) -> None:
@@ -86,7 +85,7 @@ async def test_a_yes_counts_once(engine: Engine) -> None:
     asked = await engine.asked()
     assert await engine.approvals.pending() == await engine.approvals.list(asked.workflow_id) == [asked]
     assert (await engine.approvals.approve(asked.id)).status is ApprovalStatus.APPROVED
-    assert engine.runs.decided == [(asked.id, ApprovalStatus.APPROVED, {"arguments": None, "scope": ApprovalScope.ONCE, "rule": None})]
+    assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.APPROVED))]
     assert ("approval", asked.id) in engine.changes
     for second in (engine.approvals.approve, engine.approvals.reject):
         with pytest.raises(ConflictError, match="approved"):
@@ -118,7 +117,7 @@ async def test_changed_arguments_are_checked_before_anything_is_decided(engine: 
     assert await engine.approvals.pending() == [asked]
     better = {"operation": "eval", "expression": "7*6"}
     await engine.approvals.approve(asked.id, better)
-    assert engine.runs.decided[0][2]["arguments"] == better
+    assert engine.runs.decided[0][1].arguments == better
 
 
 async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
@@ -126,7 +125,7 @@ async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
     with pytest.raises(UsageError, match="no longer there"):
         await engine.approvals.approve(asked.id, {"a": 2})
     await engine.approvals.approve(asked.id, {"a": 1})
-    assert engine.runs.decided[0][2]["arguments"] is None
+    assert engine.runs.decided[0][1].arguments is None
 
 
 async def test_a_reason_is_kept_and_bounded(engine: Engine) -> None:
@@ -134,7 +133,7 @@ async def test_a_reason_is_kept_and_bounded(engine: Engine) -> None:
     with pytest.raises(LimitError, match="2000"):
         await engine.approvals.reject(asked.id, "x" * 2001)
     assert (await engine.approvals.reject(asked.id, " not on Fridays ")).note == "not on Fridays"
-    assert engine.runs.decided == [(asked.id, ApprovalStatus.REJECTED, {"note": "not on Fridays"})]
+    assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.REJECTED, note="not on Fridays"))]
 
 
 async def test_only_visible_time_uses_up_the_timeout(engine: Engine) -> None:
@@ -143,9 +142,9 @@ async def test_only_visible_time_uses_up_the_timeout(engine: Engine) -> None:
     assert await engine.approvals.seen(asked.id, 0) == pytest.approx(10.0)
     assert engine.runs.decided == []
     assert await engine.approvals.seen(asked.id, 10_000) == 0.0
-    [(_id, status, decision)] = engine.runs.decided
-    assert status is ApprovalStatus.REJECTED
-    assert decision == {"note": "Nobody decided within 30 seconds, so the call was refused.", "decided_by": "timeout"}
+    [(_id, decision)] = engine.runs.decided
+    assert (decision.status, decision.decided_by) == (ApprovalStatus.REJECTED, "timeout")
+    assert decision.note == "Nobody decided within 30 seconds, so the call was refused."
     assert await engine.approvals.seen(asked.id, 1000) is None
 
 
@@ -159,7 +158,7 @@ async def test_a_machine_that_slept_does_not_use_up_the_timeout(engine: Engine) 
 async def test_nobody_decided_and_the_owner_said_yes(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.APPROVE)
     assert await engine.approvals.seen(asked.id, 30_000) == 0.0
-    assert engine.runs.decided == [(asked.id, ApprovalStatus.APPROVED, {"decided_by": "timeout"})]
+    assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.APPROVED, decided_by="timeout"))]
 
 
 async def test_nobody_decided_and_it_is_asked_again(engine: Engine) -> None:
@@ -195,7 +194,7 @@ async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine
         await engine.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
     tool = AllowRule(what="tool", target="CalculatorTool")
     assert await engine.approvals.rules() == (tool,)
-    assert engine.runs.decided[0][2]["rule"] == tool
+    assert engine.runs.decided[0][1].rule == tool
     assert engine.changes.count(("settings", "approvals")) == 1
     section = AllowRule(what="section", target="core_ops")
     await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rule=section)
@@ -343,6 +342,18 @@ async def test_what_the_owner_wants_when_nobody_decides(office: Opener, on_timeo
             await atelier.approvals.approve(asked.id)
         await atelier.runs.wait(asked.run_id)
         assert ran == ["Ann:1"]
+
+
+async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
+    async with office([letter(), "Done."]) as atelier:
+        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN))
+        asked = await requested(atelier)
+        await asyncio.gather(atelier.runs.ask_approval_again(asked), atelier.runs.ask_approval_again(asked))
+        assert (await atelier.approvals.get(asked.id)).round == 2
+        await atelier.approvals.approve(asked.id)
+        await atelier.runs.ask_approval_again(await atelier.approvals.get(asked.id))
+        await atelier.runs.wait(asked.run_id)
+        assert (await atelier.approvals.get(asked.id)).round == 2
 
 
 async def test_how_far_a_yes_reaches(office: Opener) -> None:

@@ -270,6 +270,24 @@ async def test_a_reply_of_an_older_version_is_made_again_and_marked(open_atelier
         assert workflow_id
 
 
+async def test_a_request_whose_frame_was_lost_is_made_again_and_marked(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workflow from a file that lacks what was sent with its conversation; a section of the agent's is gone by now, too."""
+    model = ScriptedModel(["hello"])
+    async with open_atelier(model) as atelier:
+        config = agent(tools=("CalculatorTool",), sections=("custom_ops",))
+        workflow_id, run_id = await start(atelier, "Hi.", agent=config)
+        await atelier.runs.wait(run_id)
+        file = json.loads(await atelier.workflows.export(workflow_id))
+        file["frames"] = []
+        imported = await atelier.workflows.import_(json.dumps(file), "overwrite")
+        (row,) = await atelier.repos.runs.list(imported.workflow.id)
+        (summary,) = await atelier.inspector.requests(row.id)
+        monkeypatch.setattr(atelier.registry.sections, "has", lambda section: section != "custom_ops")
+        request = await atelier.inspector.request(row.id, summary.seq)
+        assert not request.exact
+        assert (request.messages, request.tools) == (model.requests[0].messages, model.requests[0].tools)
+
+
 async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
     async with open_atelier([ProviderError("busy", code="busy")]) as atelier:
         _workflow, run_id = await start(atelier)

@@ -34,6 +34,20 @@ async def asked_in(atelier: Atelier) -> UserQuestion:
     return asked
 
 
+async def test_an_answer_that_was_faster_than_the_timeout_stands(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
+        asked = await asked_in(atelier)
+        add_seen = atelier.repos.questions.add_seen
+
+        async def answered_meanwhile(question_id: str, ms: int) -> Any:
+            await atelier.questions.answer_with(question_id, ["r"])
+            return await add_seen(question_id, ms)
+
+        monkeypatch.setattr(atelier.repos.questions, "add_seen", answered_meanwhile)
+        assert await atelier.questions.seen(asked.id, 10_000) is None
+        assert (await atelier.questions.get(asked.id)).status is QuestionStatus.ANSWERED
+
+
 @pytest.mark.parametrize("given", [["r"], ["Red"], ["red"], ["1"], [" r ", "1", ""]])
 async def test_options_are_named_by_id_label_or_number(open_atelier: Opener, given: list[str]) -> None:
     async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalSettings, ApprovalStatus
+from app.domain.approval import ApprovalSettings, ApprovalStatus, Decision
 from app.domain.chat import ToolCall
 from app.domain.errors import NotFoundError
 from app.domain.question import QuestionStatus
@@ -194,8 +195,8 @@ async def test_approvals_stand_at_their_call_pending_and_decided(open_atelier: O
         assert {call: [r.status for r in entry.approvals[call]] for call in entry.approvals} == {
             "c1": [ApprovalStatus.PENDING], "c2": [ApprovalStatus.PENDING],
         }  # fmt: skip
-        await atelier.runs.decide_approval(entry.approvals["c1"][0].id, ApprovalStatus.APPROVED)
-        await atelier.runs.decide_approval(entry.approvals["c2"][0].id, ApprovalStatus.REJECTED, note="no")
+        await atelier.runs.decide_approval(entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.runs.decide_approval(entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no"))
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         tree = await atelier.teams.tree(workflow_id)
         assert (tree.approvals.pending, tree.approvals.approved, tree.approvals.rejected) == (0, 1, 1)
@@ -235,6 +236,25 @@ async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(ope
         early = await atelier.teams.at(workflow_id, run_id, 5)
         assert shape(early.tree) == shape((await atelier.teams.at(workflow_id, run_id, 5)).tree)
         assert len(early.entries) < len(end.entries)
+
+
+async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_once(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_atelier(model_factory=scripts(Tester=["Hello."])) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await settled(atelier, workflow_id)
+        read, reads = atelier.repos.journal.of_runs, 0
+
+        async def of_runs(*given: Any, **named: Any) -> Any:
+            nonlocal reads
+            reads += 1
+            return await read(*given, **named)
+
+        monkeypatch.setattr(atelier.repos.journal, "of_runs", of_runs)
+        moments = await asyncio.gather(*(atelier.teams.at(workflow_id, run_id, seq) for seq in range(4)))
+        assert [moment.seq for moment in moments] == [0, 1, 2, 3]
+        assert reads == 1
 
 
 async def test_replay_of_a_team_that_goes_on_sees_what_came_since(open_atelier: Opener) -> None:

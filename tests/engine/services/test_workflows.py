@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from app.domain import limits
 from app.domain.agent import AgentConfig
 from app.domain.chat import ToolCall
-from app.domain.errors import LimitError, NotFoundError, UsageError
+from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from app.domain.memory import MemoryType
 from app.domain.stream import ChunkType
 from app.domain.workflow import MessageRole, RunStatus
 from app.engine import Atelier
-from app.engine.services.workflow_import import OnConflict
+from app.engine.services.conflicts import OnConflict
 from app.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -277,6 +279,38 @@ async def test_a_run_that_worked_comes_back_paused(open_atelier: Opener) -> None
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
         statuses = [e.data.get("status") async for e in atelier.runs.replay(workflow.id) if e.chunk_type is ChunkType.RUN_STATUS]
         assert statuses[-1] == "paused"
+
+
+async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier(ScriptedModel([*STEPS, "again", "and again"])) as atelier:
+        workflow_id = await full_workflow(atelier)
+        listed, busy = atelier.repos.messages.page, 1
+
+        async def page(*given: Any, **named: Any) -> Any:
+            nonlocal busy
+            if busy:
+                busy -= 1
+                await turn(atelier, workflow_id, "One thing more.")
+            return await listed(*given, **named)
+
+        monkeypatch.setattr(atelier.repos.messages, "page", page)
+        text = await atelier.workflows.export(workflow_id)
+        assert len(json.loads(text)["runs"]) == 2
+        assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
+        busy = 1
+        monkeypatch.setattr("app.engine.services.workflows.READ_ATTEMPTS", 1)
+        with pytest.raises(ConflictError, match="Pause them"):
+            await atelier.workflows.export(workflow_id)
+
+
+async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("Well remembered")
+        for number in range(5):
+            await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
+        monkeypatch.setattr("app.engine.services.paging.limits", SimpleNamespace(LIST_MAX=2))
+        assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
+        assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
 
 
 @pytest.mark.parametrize(

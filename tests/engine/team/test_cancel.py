@@ -196,6 +196,31 @@ async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) 
     assert stuck.open == 0
 
 
+async def test_an_end_stops_the_whole_background_together(open_atelier: Opener) -> None:
+    """Each stream takes its time to close, here until the other one closes too: nobody works on until its turn to be stopped comes."""
+    both = asyncio.Barrier(2)
+
+    class Lingering(Stuck):
+        async def stream(self, request: Any) -> Any:
+            try:
+                async for delta in super().stream(request):
+                    yield delta
+            finally:
+                await both.wait()
+
+    first, second = Lingering(), Lingering()
+    both_begin = [spawn("a", "One", wait=False), spawn("b", "Two", wait=False)]
+    cast = Cast(Lead=[both_begin, "Wait.", [call("task_complete", "t", summary="Enough.")]], One=first, Two=second)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await until_begun(first, second)
+        await atelier.runs.message(run_id, "Enough now.")
+        async with asyncio.timeout(10):
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        rows = await team_rows(atelier, workflow_id)
+        assert (rows["One"].status, rows["Two"].status) == (RunStatus.CANCELLED, RunStatus.CANCELLED)
+
+
 async def test_task_complete_stops_what_works_in_the_background(open_atelier: Opener) -> None:
     stuck = Stuck()
     cast = Cast(Lead=[[spawn(wait=False)], "Wait.", [call("task_complete", "t", summary="Enough.")]], Helper=stuck)

@@ -73,8 +73,10 @@ REQUESTS = st.builds(
 class Agents:
     def __init__(self, stored: list[Agent]) -> None:
         self._stored = stored
+        self.reads = 0
 
     async def list(self) -> list[Agent]:
+        self.reads += 1
         return self._stored
 
 
@@ -194,6 +196,16 @@ async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_told_what_not
     plan = await planned(LEAD, ChildRequest(name="Poet", prompt="x", agent_id="Poet"), poet)
     assert (plan.agent_id, plan.agent.tools, plan.withheld) == ("poet", ("CalculatorTool",), ("MemoryTool",))
     assert (plan.agent.mcp_servers, plan.agent.approval) == (("files",), "manual")
+
+
+async def test_a_batch_reads_the_stored_agents_once_and_who_names_none_not_at_all() -> None:
+    env, teams = world([Agent(id=name, config=agent(name=name)) for name in ("ada", "bob")])
+    desk = TeamDesk(env, teams, RunHandle(run_id="r", workflow_id="w", state=root_of(LEAD, 0, 3)))
+    await desk.plan("c", [ChildRequest(name="Child", prompt="x")])
+    assert env.repos.agents.reads == 0
+    plans = await desk.plan("d", [ChildRequest(name="", prompt="x", agent_id=name) for name in ("ada", "BOB", "ada")])
+    assert [plan.agent_id for plan in plans] == ["ada", "bob", "ada"]
+    assert env.repos.agents.reads == 1
 
 
 async def test_planning_by_sections_is_not_handed_on_by_who_cannot_plan() -> None:

@@ -6,12 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
+
 from app.domain import limits
 from app.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from app.domain.errors import StorageError
 from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType
 from app.domain.workflow import RunStatus
 from app.engine import Atelier
+from app.engine.live import LiveRuns
 from app.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
@@ -172,3 +176,28 @@ async def test_one_that_hangs_ends_with_everything_below_it(open_atelier: Opener
             assert (await waiting).status is RunStatus.COMPLETED
         rows = await team_rows(atelier, workflow_id)
         assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
+
+
+async def test_one_that_cannot_be_ended_now_is_ended_later(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stuck = ManualClock(), Stuck()
+    cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            await stuck.begun.wait()
+        cancel, refused = LiveRuns.cancel, 0
+
+        async def full(runs: LiveRuns, *given: Any) -> None:
+            nonlocal refused
+            refused += 1
+            if refused == 1:
+                raise StorageError("The disk is full.", code="disk_full")
+            await cancel(runs, *given)
+
+        monkeypatch.setattr(LiveRuns, "cancel", full)
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        await pass_time(clock, TIMEOUT + 3 * CHECK, waiting)
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+        assert refused == 2
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR

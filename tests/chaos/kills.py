@@ -1,0 +1,137 @@
+"""What every test of kills does: start a worker, kill it, remember what it acknowledged, resume it, and count what became of it all."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from app.engine import Atelier
+from app.llm.secrets import KeyVault
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS_PER_WORLD = 6
+"""After so many kills at random moments a run is let go to its end, and the next one begins."""
+
+
+@dataclass
+class Figures:
+    """What happened over all kills."""
+
+    kills: int = 0
+    acknowledged: int = 0
+    lost: int = 0
+    done_twice: int = 0
+    unfinished: int = 0
+    interrupted_calls: int = 0
+    points: list[str] = field(default_factory=list)
+
+
+def reported(figures: Figures, beside: str = "") -> Iterator[None]:
+    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says (``beside`` its name)."""
+    yield
+    text = json.dumps(asdict(figures), indent=1)
+    print(f"\n{text}")
+    target = os.environ.get("ATELIER_CHAOS_JSON")
+    if target:
+        path = Path(target)
+        path.with_name(f"{path.stem}{beside}{path.suffix}").write_text(text, encoding="utf-8")
+
+
+@dataclass
+class World:
+    """A data folder, the worker module that works in it, and everything that one acknowledged."""
+
+    folder: Path
+    worker: str
+    acknowledged: set[int] = field(default_factory=set)
+    status: str = ""
+
+    def start(self, *fault: str) -> subprocess.Popen[bytes]:
+        """Start the worker; ``fault`` is the point at which it kills itself, and at which time it comes there."""
+        command = [sys.executable, "-m", self.worker, str(self.folder / "data"), str(self.folder / "effects"), *fault]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+
+    def finish(self, process: subprocess.Popen[bytes]) -> bool:
+        """Read everything it said; True when it was killed."""
+        output, errors = process.communicate(timeout=120)
+        for line in output.decode().splitlines():
+            kind, _, rest = line.partition(" ")
+            if kind == "ack":
+                self.acknowledged.add(int(rest.split()[0]))
+            elif kind == "status":
+                self.status = rest
+        assert process.returncode in (0, -signal.SIGKILL), errors.decode()[-2000:]
+        return process.returncode != 0
+
+    def run_to_the_end(self) -> None:
+        for _ in range(3):
+            if not self.finish(self.start()):
+                break
+
+    def effects(self) -> list[str]:
+        """The lines the tool that is not idempotent wrote."""
+        return (self.folder / "effects").read_text(encoding="utf-8").splitlines()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Atelier]:
+        """What is stored; no model answers."""
+        vault = KeyVault(environ={})
+        async with Atelier.open(
+            self.folder / "data", model_factory=lambda _: (_ for _ in ()).throw(AssertionError), vault=vault
+        ) as atelier:
+            yield atelier
+
+    async def lost(self, atelier: Atelier, workflow_id: str) -> set[int]:
+        """The numbers of the events that were acknowledged and are not there."""
+        return self.acknowledged - {event.seq async for event in atelier.runs.replay(workflow_id)}
+
+
+def doubled(names: Iterable[str]) -> int:
+    """How many are there more than once."""
+    listed = list(names)
+    return len(listed) - len(set(listed))
+
+
+def kill_at(world: World, point: str, count: int, figures: Figures) -> None:
+    """Kill the worker when it comes to ``point`` for the ``count``-th time, and let it go to its end after."""
+    assert world.finish(world.start(point, str(count))), f"{point} was not reached {count} times"
+    figures.kills += 1
+    figures.points.append(f"{point}#{count}")
+    world.run_to_the_end()
+
+
+def kill_at_random(
+    folder: Path, worker: str, kills: int, longest_s: float, seed: int, figures: Figures, check: Callable[[World], None]
+) -> None:
+    """Kill workers up to ``longest_s`` seconds after they opened, until ``kills`` of them were; ``check`` each world at its end."""
+    rng = random.Random(seed)
+    killed = number = 0
+    while killed < kills:
+        world = World(folder / f"world-{number}", worker)
+        world.folder.mkdir()
+        number += 1
+        for _ in range(KILLS_PER_WORLD):
+            process = world.start()
+            assert process.stdout is not None
+            opened = process.stdout.readline()
+            assert opened == b"open\n", process.communicate()[1].decode()[-2000:]
+            deadline = time.monotonic() + rng.uniform(0.0, longest_s)
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.002)
+            process.kill()
+            if world.finish(process):
+                killed += 1
+                figures.kills += 1
+            if world.status:
+                break
+        world.run_to_the_end()
+        check(world)

@@ -1,0 +1,121 @@
+"""A moment of the past after another one: what stays the same is not drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.entries import Entry
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.messages import make_widget
+from app.desktop.chat.view import ChatView
+from app.desktop.replay.past import PastTeam, show_entries
+from app.domain.workflow import MessageRole
+from app.engine.services.team_replay import Snapshot
+from app.engine.services.team_views import AgentNode
+from app.engine.services.transcript import TranscriptEntry
+from tests.support.past import at, message, snapshot, tree
+
+
+def moment(seconds: float, node: AgentNode | None) -> Snapshot:
+    whole = snapshot("w1", "root", 5)
+    assert whole.mark is not None
+    return replace(whole, mark=replace(whole.mark, time=at(seconds)), tree=node)
+
+
+def working(**child: Any) -> AgentNode:
+    """The root at work since the start, and its sub-agent."""
+    whole = tree()
+    below = replace(whole.children[0], **{"status": "completed", **child})
+    return replace(whole, counting_since=at(0), children=(below,))
+
+
+def told(team: PastTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
+    """What the team tells of after these moments were shown one right after the other."""
+    with qtbot.waitSignal(team.changed) as heard:
+        for each in moments:
+            team.show(each)
+    assert heard.args is not None
+    return set(heard.args[0])
+
+
+def test_only_agents_that_look_different_are_told_of(qtbot: QtBot) -> None:
+    team = PastTeam()
+    assert told(team, qtbot, moment(1, working())) == {"root", "child"}
+    assert told(team, qtbot, moment(2, working())) == {"root"}, "its time goes on"
+    assert told(team, qtbot, moment(3, working(report="done"))) == {"root", "child"}
+    only = replace(working(), children=())
+    assert told(team, qtbot, moment(1, only)) == {"root", "child"}, "one that is gone is told of too"
+    assert team.get("child") is None
+
+
+def test_what_was_not_told_yet_is_told_with_the_next_moment(qtbot: QtBot) -> None:
+    team = PastTeam()
+    told(team, qtbot, moment(1, working()))
+    assert told(team, qtbot, moment(2, working(report="done")), moment(3, working(report="done"))) == {"root", "child"}
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> ChatView:
+    host = TranscriptHost()
+    made = ChatView(lambda entry, parent: make_widget(entry, host, parent))
+    made._host = host  # type: ignore[attr-defined]
+    qtbot.addWidget(made)
+    made.resize(900, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def said(*texts: str) -> list[TranscriptEntry]:
+    return [message(f"m{number}", "root", text, MessageRole.ASSISTANT, number) for number, text in enumerate(texts, 1)]
+
+
+def turn() -> None:
+    for _round in range(4):
+        QApplication.processEvents()
+
+
+def widgets(view: ChatView) -> list[Any]:
+    return [view.widget_of(entry) for entry in view.entries]
+
+
+def test_going_back_drops_later_messages_and_keeps_the_widgets_of_the_others(view: ChatView) -> None:
+    show_entries(view, said("one", "two", "three"))
+    turn()
+    first, second, _third = widgets(view)
+    show_entries(view, said("one", "two"))
+    turn()
+    assert widgets(view) == [first, second]
+    show_entries(view, said("one", "two, more", "three"))
+    turn()
+    assert widgets(view)[:2] == [first, second]
+    assert [entry.content for entry in view.entries] == ["one", "two, more", "three"]
+    assert second.body.text == "two, more"
+
+
+def test_a_message_that_lost_a_part_is_made_again(view: ChatView) -> None:
+    show_entries(view, said("one", "two"))
+    turn()
+    first, second = widgets(view)
+    shown: Entry = view.entries[1]
+    shown.reasoning = "Because."
+    second.refresh()
+    show_entries(view, said("one", "two"))
+    turn()
+    assert widgets(view)[0] is first
+    assert widgets(view)[1] is not second
+    assert view.entries[1].reasoning == ""
+
+
+def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
+    show_entries(view, said("one", "two"))
+    show_entries(view, [message("c1", "child", "from the helper")])
+    turn()
+    assert [entry.content for entry in view.entries] == ["from the helper"]
+    show_entries(view, [])
+    assert list(view.entries) == []

@@ -1,0 +1,79 @@
+"""Rows are brought from one moment to the next without being made again."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.two_line import FactsRole
+from app.desktop.replay.row_tree import Row, RowTree
+
+
+@pytest.fixture
+def tree(qtbot: QtBot) -> RowTree:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    made = RowTree("rows", holder)
+    made._holder = holder  # type: ignore[attr-defined]  # kept alive with the tree
+    holder.show()
+    return made
+
+
+def row(key: str, facts: str = "", *below: Row) -> Row:
+    return Row(key, key.title(), facts, "circle", "muted", below)
+
+
+def listed(tree: RowTree) -> list[str]:
+    return [item.text(0) for item in tree.findItems("", Qt.MatchFlag.MatchContains | Qt.MatchFlag.MatchRecursive)]
+
+
+def test_only_rows_that_look_different_are_told_of(tree: RowTree) -> None:
+    tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "1 s"))])
+    bea, cid = tree.row_of("bea"), tree.row_of("cid")
+    told: list[str] = []
+    tree.model().dataChanged.connect(lambda first, _last: told.append(first.data()))
+    tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
+    assert set(told) == {"Cid"}
+    assert (tree.row_of("bea"), tree.row_of("cid")) == (bea, cid)
+    assert cid is not None
+    assert cid.data(0, FactsRole) == "2 s"
+    told.clear()
+    tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
+    assert told == []
+
+
+def test_rows_come_and_go_at_their_places(tree: RowTree) -> None:
+    tree.show_rows([row("ada", "", row("cid"))])
+    cid = tree.row_of("cid")
+    tree.show_rows([row("ada", "", row("bea", "", row("dot")), row("cid"))])
+    assert sorted(listed(tree)) == ["Ada", "Bea", "Cid", "Dot"]
+    assert [tree.topLevelItem(0).child(index).text(0) for index in range(2)] == ["Bea", "Cid"]
+    assert tree.row_of("cid") is cid
+    dot = tree.row_of("dot")
+    assert dot is not None
+    assert not tree.visualItemRect(dot).isEmpty(), "new rows are open"
+    tree.show_rows([row("ada", "", row("cid"))])
+    assert sorted(listed(tree)) == ["Ada", "Cid"]
+    assert tree.row_of("dot") is None
+    tree.show_rows([])
+    assert listed(tree) == []
+    assert tree.row_of("ada") is None
+
+
+def test_rows_change_places_and_parents(tree: RowTree) -> None:
+    tree.show_rows([row("ada", "", row("bea")), row("cid")])
+    tree.show_rows([row("cid", "", row("bea")), row("ada")])
+    assert [tree.topLevelItem(index).text(0) for index in range(2)] == ["Cid", "Ada"]
+    assert tree.topLevelItem(0).child(0) is tree.row_of("bea")
+    assert sorted(listed(tree)) == ["Ada", "Bea", "Cid"]
+
+
+def test_the_choice_stays(tree: RowTree) -> None:
+    tree.show_rows([row("ada"), row("bea")])
+    tree.setCurrentItem(tree.row_of("bea"))
+    tree.show_rows([row("ada"), row("bea", "3 s"), row("cid")])
+    assert tree.currentItem() is tree.row_of("bea")
+    tree.setCurrentIndex(QModelIndex())
+    assert tree.currentItem() is None

@@ -1,0 +1,68 @@
+"""Ends of what works out of sight, where the desktop itself shows no messages."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.desktop import background
+from tests.desktop.test_conductor import Program
+from tests.support.fake_bridge import settle
+
+
+@pytest.fixture
+async def away(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """A started program on a desktop without a tray, its window behind others."""
+    program = await Program(qtbot).start()
+    monkeypatch.setattr(background, "desktop_shows_messages", lambda: False)
+    monkeypatch.setattr(program.window, "isActiveWindow", lambda: False)
+    return program
+
+
+async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    alerted: list[object] = []
+    monkeypatch.setattr(QApplication, "alert", lambda window, *_: alerted.append(window))
+    away.end("w2")
+    await settle()
+    assert away.unread("w2")
+    assert alerted == [away.window]
+    assert away.toast() == "“Second” is done"
+    toast = away.window.toasts.current
+    assert toast is not None
+    assert not toast.timer.isActive()
+    monkeypatch.setattr(away.window, "isActiveWindow", lambda: True)
+    QCoreApplication.sendEvent(away.window, QEvent(QEvent.Type.WindowActivate))
+    assert toast.isVisible()
+    assert toast.timer.isActive()
+    button = away.window.findChild(QPushButton, "toast-action")
+    assert button is not None
+    button.click()
+    await settle(20)
+    assert away.window.chat.workflow_id == "w2"
+    assert away.toast() == ""
+
+
+async def test_with_notifications_off_it_waits_in_the_window_too(away: Program) -> None:
+    away.window.presenter.attention.enabled = False
+    away.end("w2", "error")
+    await settle()
+    assert away.toast() == "“Second” failed"
+    toast = away.window.toasts.current
+    assert toast is not None
+    assert not toast.timer.isActive()
+
+
+async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Program) -> None:
+    away.end("w2")
+    away.end("w3")
+    away.end("w3", "error")
+    await settle()
+    assert len(away.window.toasts._toasts) == 2
+    away.window.chat.open_workflow("w2")
+    await settle(20)
+    assert away.toast() == "“First (fork at 3)” failed"
+    away.window.sidebar.workflow_gone.emit("w3")
+    await settle()
+    assert away.toast() == ""

@@ -1,0 +1,122 @@
+"""The panes' places in the window: the drawer beside the left column, headings that stay where they are."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop.panes.base import Pane
+from app.desktop.theme import theme
+from app.desktop.window import LAYOUT_VERSION, MainWindow
+from app.domain.agent import Agent, AgentConfig
+from app.domain.errors import StorageError
+from app.domain.settings import Settings
+from app.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+async def started(qtbot: QtBot) -> MainWindow:
+    workflow = Workflow(id="w1", name="First")
+    agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+    engine = FakeAtelier(
+        workflows={"list": [workflow], "get": workflow}, agents={"list": [agent], "default": agent}, settings={"get": Settings()}
+    )
+    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.resize(1300, 860)
+    window.show()
+    await window.start(Settings(window={"workflow": "w1"}))
+    await settle(30)
+    return window
+
+
+@pytest.fixture
+async def window(qtbot: QtBot) -> MainWindow:
+    return await started(qtbot)
+
+
+def place(window: MainWindow, name: str) -> QPoint:
+    found = window.findChild(QWidget, name)
+    assert found is not None, name
+    return found.mapTo(window, QPoint(0, 0))
+
+
+@pytest.mark.parametrize("pane", ["timeline", "context"])
+async def test_the_drawer_does_not_move_the_foot_of_the_left_column(window: MainWindow, pane: str) -> None:
+    foot, composer = place(window, "open-settings"), place(window, "chat-input")
+    window.rail.show_pane(pane)
+    await settle()
+    assert place(window, "open-settings") == foot
+    assert place(window, "chat-input").y() < composer.y()
+    assert window.rail.docks[pane].x() > window.sidebar.mapTo(window, window.sidebar.rect().topRight()).x()
+    window.rail.docks[pane].close()
+    await settle()
+    assert place(window, "open-settings") == foot
+
+
+async def test_hiding_the_left_column_gives_its_room_away(window: MainWindow, qtbot: QtBot) -> None:
+    left = place(window, "chat-view").x()
+    window.toggle_sidebar()
+    await settle()
+    assert not window.side.dock.isVisible()
+    assert place(window, "chat-view").x() < left
+    kept = window.layout_state()
+    other = await started(qtbot)
+    other.restore_layout(kept)
+    await settle()
+    assert not other.side.dock.isVisible()
+    window.toggle_sidebar()
+    await settle()
+    assert place(window, "chat-view").x() == left
+
+
+async def test_a_layout_that_does_not_know_the_column_leaves_it_where_it_is(window: MainWindow) -> None:
+    left = place(window, "chat-view").x()
+    dock = window.side.dock
+    window.removeDockWidget(dock)
+    strange = window.saveState(LAYOUT_VERSION)
+    window.side.mend()
+    window.restoreState(strange, LAYOUT_VERSION)
+    window.side.mend()
+    window.rail.mend()
+    window.side.size_column(1.0)
+    window.rail.size_column(1.0)
+    await settle()
+    assert dock.isVisible()
+    assert place(window, "chat-view").x() == left
+
+
+async def test_lines_part_the_three_columns(window: MainWindow) -> None:
+    image = window.grab().toImage()
+    left = window.pages.mapTo(window, QPoint(0, 400))
+    right = left + QPoint(window.pages.width() - 1, 0)
+    assert image.pixelColor(left) == image.pixelColor(right) == theme().colour("border")
+
+
+async def test_the_column_goes_while_the_window_tells_why_it_could_not_open(window: MainWindow) -> None:
+    window.show_engine_error(StorageError("Because.", code="locked"), "/data", lambda: None)
+    await settle()
+    assert not window.findChild(QPushButton, "new-workflow").isVisible()
+    window.leave_engine_error()
+    await settle()
+    assert window.findChild(QPushButton, "new-workflow").isVisible()
+
+
+async def test_the_tab_key_goes_from_the_left_column_to_the_conversation(window: MainWindow) -> None:
+    chain: list[QWidget] = [window.sidebar.new]
+    while (after := chain[-1].nextInFocusChain()) is not chain[0]:
+        chain.append(after)
+    assert chain.index(window.sidebar.list) < chain.index(window.chat.composer.field)
+
+
+async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(window: MainWindow) -> None:
+    panes = [pane for pane in window.rail.panes.values() if isinstance(pane, Pane)]
+    before = [pane.heading.height() for pane in panes if pane.isVisible()]
+    theme().set_scale(150)
+    await settle(30)
+    theme().set_scale(100)
+    await settle(30)
+    assert [pane.heading.height() for pane in panes if pane.isVisible()] == before
+    assert before
