@@ -12,8 +12,8 @@ from pathlib import Path
 
 from app.domain.clock import Clock
 from app.domain.errors import AtelierError, NotFoundError, StorageError
-from app.storage import batch, errors, schema
-from app.storage.ahead import AheadLog
+from app.storage import batch, errors, refused, schema
+from app.storage.ahead import AheadLog, Record
 from app.storage.commit import Commit
 from app.storage.engine import Engine
 from app.storage.rows import record
@@ -35,8 +35,9 @@ _ROW = ("ahead",)
 class WriteBehind:
     """The commits of one open database that are kept and not yet in its tables."""
 
-    def __init__(self, log: AheadLog, writer: Writer, clock: Clock) -> None:
+    def __init__(self, log: AheadLog, writer: Writer, directory: Path, clock: Clock) -> None:
         self._log = log
+        self._directory = directory
         self._writer = writer
         self._clock = clock
         self._waiting: list[Commit] = []
@@ -58,9 +59,9 @@ class WriteBehind:
             records, lost = log.read(int(rows[0]) if rows else 0)
             if lost and fsync and not accept_loss:
                 raise StorageError(errors.LOST_WRITES, code="damaged", path=directory, count=lost)
-            behind = cls(log, writer, clock)
+            behind = cls(log, writer, directory, clock)
             behind._applied = log.number - len(records)
-            behind._waiting = [batch.load(each.content) for each in records]
+            behind._waiting = [behind._loaded(each) for each in records]
             if not rows:
                 await writer.transact([behind._mark(0)])
             await behind.flush()
@@ -167,6 +168,15 @@ class WriteBehind:
         if self._waiting:
             self._soon()
 
+    def _loaded(self, kept: Record) -> Commit:
+        """The commit of a record; one that cannot be read is set aside, and an empty one takes its place."""
+        try:
+            return batch.load(kept.content)
+        except ValueError as error:
+            _log.error("record %d of the log cannot be read and was set aside: %s", kept.number, error)
+            refused.keep(self._directory, kept.content, str(error), self._clock.now())
+            return Commit()
+
     async def _one_by_one(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
             try:
@@ -174,12 +184,16 @@ class WriteBehind:
             except AtelierError as error:
                 if not _of_its_own(error):
                     raise
-                # Only a workflow that was deleted in the very moment gets here; anything else is a mistake of ours, and one commit that
-                # can never be written must not keep all others out.
-                level = logging.INFO if isinstance(error, NotFoundError) else logging.ERROR
-                _log.log(level, "a commit of workflow %s was left out: %s", commit.workflow_id, error)
+                self._left_out(commit, error)
                 await self._writer.transact([self._mark(1)])
             self._done(1)
+
+    def _left_out(self, commit: Commit, error: AtelierError) -> None:
+        if isinstance(error, NotFoundError):
+            _log.info("a commit of workflow %s was left out: it was deleted in the very moment", commit.workflow_id)
+            return
+        _log.error("a commit of workflow %s was refused and set aside: %s", commit.workflow_id, error)
+        refused.keep(self._directory, batch.dump(commit) or b"", str(error), self._clock.now())
 
     def _mark(self, count: int) -> Statement:
         row = record(schema.VERSION_TABLE, *_ROW)

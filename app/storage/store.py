@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.clock import Clock, SystemClock
 from app.domain.errors import StorageError
-from app.storage import commits, errors, preflight, schema
+from app.storage import commits, errors, preflight, refused, schema
 from app.storage.behind import WriteBehind
 from app.storage.commit import Commit
 from app.storage.engine import Engine
@@ -161,6 +161,10 @@ class Store:
     async def _caught_up(self) -> None:
         if self._behind is not None and self._behind.busy:
             await self._behind.flush()
+
+    def refused_commits(self) -> int:
+        """How many acknowledged commits the tables could not take; ``app.storage.refused`` keeps them."""
+        return 0 if self.path is None else refused.count(self.path)
 
     async def tables(self) -> list[str]:
         """Names of all tables, sorted."""

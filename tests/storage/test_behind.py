@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 from app.domain.errors import NotFoundError, StorageError
 from app.domain.events import RunEvent, UserMessage
 from app.domain.workflow import Run, Workflow
-from app.storage import behind, errors
-from app.storage.ahead import NAMES
+from app.storage import batch, behind, errors, refused
+from app.storage.ahead import NAMES, AheadLog
 from app.storage.commit import Commit
 from app.storage.datadir import DataDir
 from app.storage.engine import Engine, Outcome
@@ -154,10 +155,66 @@ async def test_one_commit_that_cannot_be_written_lets_the_others_in(repos: Repos
     await repos.journal.commit(step(1))
     await repos.store.drain()
     repos.store.known._runs.clear()  # as after a mistake of ours: the number is taken, and nobody remembers
-    await repos.journal.commit(step(1))
+    refusable = step(1)
+    await repos.journal.commit(refusable)
     await repos.journal.commit(step(1, run="other"))
     assert [event.seq for event in await repos.journal.events("other")] == [1]
-    assert "was left out" in caplog.text
+    assert "was refused and set aside" in caplog.text
+    assert repos.store.refused_commits() == 1
+    line = json.loads((repos.datadir.database / refused.FILE).read_text())
+    assert batch.load(line["commit"].encode()) == refusable
+
+
+async def test_a_commit_of_a_workflow_that_is_gone_is_not_missed(repos: Repositories, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "app")
+    await repos.workflows.create(Workflow(id="w", name="w"), fresh=True)
+    await repos.store.drain()
+    for _ in range(2):
+        await repos.journal.commit(step(1))
+        repos.store.known._runs.clear()  # the same number twice makes the commits go one by one
+    await repos.store._engine.run("DELETE workflow:w", {})
+    await repos.store.drain()
+    assert "deleted" in caplog.text
+    assert repos.store.refused_commits() == 0
+
+
+async def test_a_record_that_cannot_be_read_lets_the_others_in(datadir: DataDir, tmp_path: Path) -> None:
+    killed = DataDir(tmp_path / "killed").ensure()
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        await repos.workflows.create(Workflow(id="w", name="w"), fresh=True)
+        await store.drain()
+        await repos.journal.commit(step(1))
+        shutil.copytree(datadir.database, killed.database, dirs_exist_ok=True)
+    (killed.database / "LOCK").unlink(missing_ok=True)
+    log = AheadLog(killed.database, fsync=True)
+    log.read(1)
+    log.append(b'{"events": [{"of": "another version"}]}')
+    log.append(batch.dump(step(1, run="other")) or b"")
+    log.close()
+    async with await Store.open(killed.database) as store:
+        found = Repositories(store, killed)
+        assert [event.seq for run in ("run", "other") for event in await found.journal.events(run)] == [1, 1]
+        assert store.refused_commits() == 1
+
+
+async def test_a_refused_commit_that_cannot_be_set_aside_stays_in_the_log(repos: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
+    await repos.workflows.create(Workflow(id="w", name="w"), fresh=True)
+    await repos.journal.commit(step(1))
+    await repos.store.drain()
+    repos.store.known._runs.clear()
+    await repos.journal.commit(step(1))
+
+    def full(*_: object) -> None:
+        raise errors.from_text("No space left on device (os error 28)", repos.datadir.database)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(refused, "keep", full)
+        with pytest.raises(StorageError):
+            await repos.store.drain()
+        assert waiting(repos.store) == 1
+    await repos.store.drain()
+    assert repos.store.refused_commits() == 1
 
 
 async def test_writes_that_are_held_back_go_directly(repos: Repositories, datadir: DataDir) -> None:
