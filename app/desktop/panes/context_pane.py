@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QPlainTextEdit,
     QPushButton,
+    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 WIDE = 620
 """From this width on, in pixels at 100 %, requests, rows and text stand side by side."""
+NARROW = 410
+"""From this width on they do so in a pane that is too short to show them one above the other."""
 REFRESH_MS = 400
 _TELLING = frozenset(
     {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
@@ -73,7 +76,12 @@ class ContextPane(SeenPane):
         for part in (self._build_requests(), self._build_rows(), self._build_details()):
             self.body.addWidget(part)
         self.column.addWidget(self.empty, 1)
-        self.column.addWidget(self.body, 1)
+        self._area = QScrollArea(self)
+        """Shows the body at its least size, and scrolls it, in a pane that is smaller still."""
+        self._area.setWidgetResizable(True)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(self.body)
+        self.column.addWidget(self._area, 1)
         self._connect()
         self.retranslate()
 
@@ -109,6 +117,7 @@ class ContextPane(SeenPane):
         mark(self.items, "plain")
         dress_list(self.items)
         self._rows, self._tab_row = holder, row
+        holder.installEventFilter(self)
         box.addLayout(row)
         box.addWidget(self.parts)
         box.addWidget(self.items, 1)
@@ -154,11 +163,13 @@ class ContextPane(SeenPane):
         self.undo.setIcon(theme().icon("undo-2", "text"))
         self.undo.setIconSize(QSize(theme().px(14), theme().px(14)))
         self.details.setFont(theme().font(12, mono=True))
-        self.list.setMinimumWidth(theme().px(120))
+        self.list.setMinimumSize(theme().px(120), theme().px(48))
         self.items.setMinimumHeight(theme().px(64))
+        self._rows.setMinimumWidth(theme().px(140))
         self._details.setMinimumWidth(theme().px(140))
-        self._turn_body()
+        self.details.setMinimumHeight(theme().px(48))
         self._hold_rows()
+        self._turn_body()
 
     def title(self) -> str:
         return _("Context")
@@ -232,7 +243,7 @@ class ContextPane(SeenPane):
     def _show(self) -> None:
         there = bool(self.requests)
         self.empty.setVisible(not there)
-        self.body.setVisible(there)
+        self._area.setVisible(there)
         self._copy.setVisible(there)
         self._show_agents()
         self._quietly(self.list, self._fill_requests)
@@ -397,17 +408,25 @@ class ContextPane(SeenPane):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._turn_body()
-        self._hold_rows()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._rows and event.type() == QEvent.Type.Resize:
+            self._hold_rows()
+        return False
 
     def _hold_rows(self) -> None:
-        """Room for tabs and key, which take more lines the narrower they are, and for one message at least."""
+        """Room for tabs, which take more lines the narrower they are, one line of the key and one message; more of the key if it fits."""
         width = max(120, self._rows.width() - 12)
-        above = self._tab_row.heightForWidth(width) + self.parts.heightForWidth(width)
-        self._rows.setMinimumHeight(above + self.items.minimumHeight() + 12)
+        around = self._tab_row.heightForWidth(width) + self.items.minimumHeight() + 12
+        least = around + self.parts.height_of(1)
+        self.parts.limit(1 + (self._rows.height() - least) // (self.parts.height_of(2) - self.parts.height_of(1)))
+        self._rows.setMinimumHeight(least)
 
     def _turn_body(self) -> None:
-        """Side by side where there is width, one above the other in the narrow rail."""
-        wide = self.width() >= theme().px(WIDE)
+        """Side by side where there is width for it, or no height for the other way; one above the other in the narrow rail."""
+        stacked = sum(max(part.minimumHeight(), part.minimumSizeHint().height()) for part in (self.list, self._rows, self._details))
+        short = self._area.height() < stacked + 2 * self.body.handleWidth()
+        wide = self.width() >= theme().px(NARROW if short else WIDE)
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.body.orientation() is not wanted:
             self.body.setOrientation(wanted)

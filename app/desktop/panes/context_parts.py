@@ -36,6 +36,8 @@ _COLOURS = {
     "message": "function",
     "images": "err",
 }
+_Entry = tuple[int, int, "PartSize | None", str]
+"""Line, left edge, part and text of an entry of the key."""
 BAR, KEY = 10, 20
 """Height of the bar and of a line of the key, in pixels at 100 %."""
 
@@ -43,6 +45,10 @@ BAR, KEY = 10, 20
 def part_colour(kind: str) -> QColor:
     """The colour a part has in the bar and in the lists."""
     return theme().colour(_COLOURS.get(kind, "muted"))
+
+
+def _lines(placed: Sequence[_Entry]) -> int:
+    return max((line for line, *_rest in placed), default=0) + 1
 
 
 class PartsBar(Translated, QWidget):
@@ -53,6 +59,7 @@ class PartsBar(Translated, QWidget):
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
         self.whole = ""
+        self._most: int | None = None
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self._fit)
 
@@ -61,6 +68,14 @@ class PartsBar(Translated, QWidget):
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.whole = whole
         self.retranslate()
+
+    def limit(self, lines: int | None) -> None:
+        """Give the key so many lines at most, one at least; None gives it all it needs. The tool tip always tells everything."""
+        wanted = max(1, lines) if lines is not None else None
+        if wanted != self._most:
+            self._most = wanted
+            self._fit()
+            self.update()
 
     # -- geometry -------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
@@ -75,17 +90,32 @@ class PartsBar(Translated, QWidget):
         self.setFixedHeight(self.heightForWidth(max(120, self.width())))
 
     def heightForWidth(self, width: int) -> int:
-        lines = max((line for line, _x, _part, _text in self._keys(width)), default=0) + 1
+        return self.height_of(_lines(self._keys(width)))
+
+    @staticmethod
+    def height_of(lines: int) -> int:
+        """Pixels for the bar and so many lines of the key."""
         return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
 
-    def _keys(self, width: int) -> list[tuple[int, int, PartSize | None, str]]:
-        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole."""
+    def _keys(self, width: int) -> list[_Entry]:
+        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole.
+
+        Where there is no room for all of them the smallest parts are left out, and … stands for them.
+        """
+        named = list(self.parts)
+        placed = self._place(named, width)
+        while self._most is not None and named and _lines(placed) > self._most:
+            named.remove(min(named, key=lambda part: part.tokens))
+            placed = self._place(named, width)
+        return placed
+
+    def _place(self, named: list[PartSize], width: int) -> list[_Entry]:
         metrics = QFontMetrics(theme().font(12))
-        placed: list[tuple[int, int, PartSize | None, str]] = []
+        placed: list[_Entry] = []
         line, x = 0, 0
-        entries: list[tuple[PartSize | None, str]] = [
-            (part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in self.parts
-        ]
+        entries: list[tuple[PartSize | None, str]] = [(part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in named]
+        if named and len(named) < len(self.parts):
+            entries.append((None, "…"))
         if self.whole:
             entries.append((None, self.whole))
         for part, text in entries:
@@ -126,7 +156,8 @@ class PartsBar(Translated, QWidget):
                 indent = look.px(14)
             painter.setPen(look.colour("muted" if part is not None else "text"))
             room = QRectF(left + indent, top, self.width() - left - indent, look.px(KEY))
-            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
+            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
         painter.end()
 
     def retranslate(self) -> None:

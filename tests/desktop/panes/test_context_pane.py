@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
@@ -15,6 +16,7 @@ from app.desktop.panes.context_pane import ContextPane
 from app.desktop.panes.context_parts import PartsBar
 from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
+from app.engine.services.request_views import PartSize
 from app.engine.services.team_views import AgentNode
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -192,3 +194,44 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
     await settle()
     assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
     assert named(pane, QComboBox, "context-agent").currentText().strip() == "Helper"
+
+
+@pytest.mark.parametrize(("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)])
+async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
+    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than what is in it
+    theme().set_scale(scale)
+    pane.window().resize(width, height)
+    await settle()
+    boxes = [QRect(part.mapTo(pane.body, QPoint()), part.size()) for part in (pane.list, pane.parts, pane.items, pane._details)]
+    assert all(not one.intersects(other) for one, other in combinations(boxes, 2))
+    assert all(pane.body.rect().contains(box) for box in boxes)
+    assert pane._details.rect().contains(pane._copy_text.geometry())
+    assert pane.parts.height() >= pane.parts.heightForWidth(pane.parts.width())
+    area = pane._area
+    assert area.viewport().height() >= pane.body.height() or area.verticalScrollBar().maximum() > 0
+
+
+async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: ContextPane) -> None:
+    pane.setMinimumSize(180, 90)
+    for height, orientation in ((700, Qt.Orientation.Vertical), (230, Qt.Orientation.Horizontal), (700, Qt.Orientation.Vertical)):
+        pane.window().resize(520, height)
+        await settle()
+        assert pane.body.orientation() is orientation
+
+
+async def test_the_key_keeps_the_largest_parts_and_the_whole_where_it_is_short(pane: ContextPane) -> None:
+    parts = pane.parts
+    sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
+    parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
+    parts.limit(None)
+    whole = parts.heightForWidth(200)
+    assert [part.kind for _line, _x, part, _text in parts._keys(200) if part is not None] == list(sizes)
+    parts.limit(2)
+    shown = parts._keys(200)
+    assert parts.heightForWidth(200) < whole
+    kept = [part.kind for _line, _x, part, _text in shown if part is not None]
+    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kept)]
+    assert 0 < len(kept) < len(sizes)
+    assert kept == [kind for kind in sizes if kind in largest]
+    assert [text for *_place, text in shown][-2:] == ["…", "400 tokens"]
+    assert "System: 10 tokens" in parts.toolTip()
