@@ -338,6 +338,7 @@ class Atelier:
             registry=self.registry,
             gateway=gateway,
             clock=self.clock,
+            default_agent=self._default_agent,
             memory_search=self.memory_search,
             questions=self.gate,
             record_answer=self.gate.record,
@@ -369,6 +370,9 @@ class Atelier:
                 return Who(agent.config, agent.id)
         agent = await self.agents.default()
         return Who(agent.config, agent.id)
+
+    async def _default_agent(self, workflow_id: str) -> AgentConfig:
+        return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent
 
     async def _close(self) -> None:
         """Close what was opened, the newest first, and each part also when another one cannot be closed."""

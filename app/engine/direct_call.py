@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from app.domain import limits
 from app.domain.agent import AgentConfig, ToolDialect
 from app.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
 from app.domain.errors import ProviderError
@@ -26,7 +27,7 @@ WINDOW = 1_000_000
 
 
 def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
-    """The agent of a direct call: it has this one tool."""
+    """The agent of a direct call: it has this one tool, and those its call may name or hand on to sub-agents."""
     return AgentConfig(
         name="Direct call",
         provider=PROVIDER,
@@ -34,6 +35,9 @@ def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
         system_prompt="Make the call in the user's message.",
         tools=(tool, *extra),
         tool_dialect=ToolDialect.NATIVE,
+        # It speaks no word of its own: these are what a sub-agent of the call can have at most.
+        max_tokens=limits.MAX_TOKENS[1],
+        max_tool_iterations=limits.TOOL_ITERATIONS[1],
         question_timeout_s=0,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -261,3 +262,24 @@ def test_a_raised_limit_and_a_last_answer_are_taken_in_steps_too(cli: Cli) -> No
     ended = cli("resume", stopped(), "--step", "--finish", steps=["What I have: nothing."])
     assert (ended.status, ended.out) == (0, "What I have: nothing.\n"), ended.err
     assert "Next: Assistant asks its model" in ended.err
+
+
+def test_a_called_spawn_works_like_the_agent_that_would_have_answered(cli: Cli) -> None:
+    given = json.dumps({"operation": "spawn", "name": "Counter", "prompt": "Count the beans."})
+    model = ScriptedModel([calculate("6*7"), "There are 42."])
+    result = cli("tools", "call", "SpawnAgentTool", given, "--on-approval", "allow", "--json", steps=model)
+    assert (result.status, result.json["success"]) == (0, True), result.err
+    assert result.json["report"] == "There are 42."
+    [assistant] = [each for each in cli("agents", "list", "--json").json if each["config"]["name"] == "Assistant"]
+    assert model.requests[0].model == assistant["config"]["model"]
+    assert {tool.name for tool in model.requests[0].tools} >= {"CalculatorTool", "TodoTool"}
+
+
+def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: Cli) -> None:
+    given = json.dumps({"operation": "delegate", "agent_id": "Team lead", "prompt": "Find the beans."})
+    model = ScriptedModel(["Found."])
+    result = cli("tools", "call", "DelegateTaskTool", given, "--on-approval", "allow", "--json", steps=model)
+    assert (result.status, result.json["success"], result.json["report"]) == (0, True, "Found."), result.err
+    [lead] = [each for each in cli("agents", "list", "--json").json if each["config"]["name"] == "Team lead"]
+    assert model.requests[0].model == lead["config"]["model"]
+    assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"])

@@ -74,6 +74,7 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from app.cli.decisions import Decisions, parse_arguments
     from app.cli.follow import Follower
     from app.engine.direct_call import direct_agent, direct_message
+    from app.tools.sections import PLANNING
 
     tool = _tool(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
@@ -84,8 +85,9 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         workflow = await atelier.workflows.get(arguments.workflow)
     else:
         workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), folders=folders)
-    # ``invoke_tool`` can name any tool; every other call needs its own alone.
-    others = tuple(name for name in atelier.registry.get_all_tool_names() if name != tool.name) if tool.name == "invoke_tool" else ()
+    # ``invoke_tool`` can name any tool, and planning can hand any tool on; every other call needs its own alone.
+    names = atelier.registry.get_all_tool_names() if tool.name == "invoke_tool" or tool.section == PLANNING else []
+    others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)
     follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)
     try:

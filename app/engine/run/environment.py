@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from app.domain.agent import AgentConfig
 from app.domain.clock import Clock
 from app.domain.question import QuestionStatus
 from app.domain.stream import ChunkType, StreamEvent
@@ -26,6 +27,7 @@ class RunEnvironment:
     """Everything a run touches.
 
     Attributes:
+        default_agent: who answers in a workflow, by its id, when nobody says who.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         team: the other runs; set by the run manager.
@@ -39,6 +41,7 @@ class RunEnvironment:
     registry: ToolRegistry
     gateway: ModelGateway
     clock: Clock
+    default_agent: Callable[[str], Awaitable[AgentConfig]]
     memory_search: MemorySearch | None = None
     questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None

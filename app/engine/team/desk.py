@@ -10,6 +10,7 @@ from app.domain import limits
 from app.domain.agent import Agent, AgentConfig, Budget, Lifecycle, ToolMode
 from app.domain.errors import AtelierError, ToolError
 from app.domain.team import ChildPlan, ChildState
+from app.engine.direct_call import PROVIDER as DIRECT_CALL
 from app.engine.direct_call import direct_agent, direct_message
 from app.engine.run.model_call import enabled_names
 from app.engine.run.state import RunState
@@ -115,14 +116,15 @@ class TeamDesk:
         elif request.agent_id:
             found = _named(state, stored, request.agent_id)
             base, agent_id = found.config, found.id
-            planners = PLANNERS if base.tool_mode is ToolMode.SECTIONS else ()
-            wanted_tools = tuple(dict.fromkeys((*self._env.registry.configured(base.tools, base.sections), *planners)))
+            wanted_tools = self._configured(base)
         else:
-            base = await self._made_up(state, request)
-            wanted_tools = self._wanted(request, own)
+            like = await self._alike(state)
+            base = await self._made_up(state, like, request)
+            wanted_tools = self._wanted(request, own, own if like is state.agent else self._configured(like))
         if request.budget is not None:
             base = base.model_copy(update={"budget": request.budget})
-        elif not agent_id:
+        elif not agent_id and state.agent.provider != DIRECT_CALL:
+            # Its parent's caps are shared out among its sub-agents; a call that was made alone has none, so those of the agent hold.
             base = base.model_copy(update={"budget": Budget()})
         agent, withheld = self._granted(state, own, base, wanted_tools)
         refused = self._teams.breakers.open_for(agent_id, agent) if request.call is None else None
@@ -180,8 +182,15 @@ class TeamDesk:
         }
         return base.model_copy(update=changes), withheld
 
-    async def _made_up(self, state: RunState, request: ChildRequest) -> AgentConfig:
-        parent = state.agent
+    async def _alike(self, state: RunState) -> AgentConfig:
+        """The agent that one made up on the spot takes after: its parent, or who would have answered where a call alone was made."""
+        return await self._env.default_agent(state.workflow_id) if state.agent.provider == DIRECT_CALL else state.agent
+
+    def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
+        planners = PLANNERS if agent.tool_mode is ToolMode.SECTIONS else ()
+        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections), *planners)))
+
+    async def _made_up(self, state: RunState, parent: AgentConfig, request: ChildRequest) -> AgentConfig:
         servers = request.mcp_servers
         if servers is not None:
             unknown = [name for name in servers if name not in parent.mcp_servers]
@@ -205,9 +214,9 @@ class TeamDesk:
                 raise ToolError(f"The model {config.provider}/{config.model} cannot be used: {error}", code="unknown_model") from error
         return config
 
-    def _wanted(self, request: ChildRequest, own: Sequence[str]) -> tuple[str, ...]:
+    def _wanted(self, request: ChildRequest, own: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
         if request.tools is None and not request.sections:
-            return tuple(own)
+            return tuple(usual)
         names = list(request.tools or ())
         self._known_tools(names, own)
         registry = self._env.registry

@@ -70,6 +70,11 @@ REQUESTS = st.builds(
 )
 
 
+async def anyone(workflow_id: str) -> AgentConfig:
+    """Who answers in a workflow when nobody says who: an agent that may do everything."""
+    return agent(name="Anyone", tools=NAMES, approval="auto", max_tool_iterations=200, max_tokens=128_000)
+
+
 class Agents:
     def __init__(self, stored: list[Agent]) -> None:
         self._stored = stored
@@ -82,7 +87,7 @@ class Agents:
 
 def world(stored: list[Agent]) -> tuple[Any, Any]:
     """As much of an engine as the desk looks at."""
-    env = SimpleNamespace(registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None)
+    env = SimpleNamespace(registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None, default_agent=anyone)
     teams = SimpleNamespace(free_slots=lambda root: 15, breakers=AgentBreakers(ManualClock()))
     return env, teams
 
