@@ -13,7 +13,7 @@ from app.domain.events import (
 )
 from app.domain.question import QuestionStatus
 from app.engine.control import Control
-from app.engine.messages import check_message
+from app.engine.messages import check_text
 from app.engine.run.mend import mended
 from app.engine.run.results import call_finished, closed
 from app.engine.run.state import RunState
@@ -104,7 +104,7 @@ class Answering(Control):
             UsageError, LimitError: the answer is blank or too long.
             ConflictError: it waits for no answer, or not any more.
         """
-        check_message(text)
+        check_text(text)
         live = await self._runs.load(child_run_id)
         parent = live.handle.current.parent_run_id
         if parent is None or not live.handle.current.asked_parent:

@@ -25,5 +25,21 @@ def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
         raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
     if any(len(image.data) > IMAGE_BYTES for image in images):
         raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
+    _check_length(content)
+
+
+def check_text(content: str) -> None:
+    """Refuse a message to a sub-agent, which can have no images, that is blank or too long.
+
+    Raises:
+        UsageError: it is blank.
+        LimitError: it is longer than ``limits.MESSAGE`` characters.
+    """
+    if not content.strip():
+        raise UsageError(N_("The message is empty. Write something."))
+    _check_length(content)
+
+
+def _check_length(content: str) -> None:
     if len(content) > limits.MESSAGE:
         raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)

@@ -23,7 +23,7 @@ from app.engine.answering import Answering
 from app.engine.context_editing import ContextEditing
 from app.engine.journal import Part
 from app.engine.live import LiveRun, LiveRuns, lost_reply
-from app.engine.messages import check_message
+from app.engine.messages import check_text
 from app.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from app.engine.run.environment import RunEnvironment
 from app.engine.run.mend import mended
@@ -213,7 +213,7 @@ class Steering(Answering, ContextEditing):
             UsageError, LimitError: the message is blank or too long.
             ConflictError: its run is over.
         """
-        check_message(content)
+        check_text(content)
         if not await self._say(run_id, UserMessage(content=mended(content), strategy=strategy)):
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 

@@ -60,8 +60,11 @@ async def test_the_user_answers_in_the_parents_place(open_atelier: Opener) -> No
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
         cast.models["Lead"].gate = gate
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        with pytest.raises(UsageError):
-            await atelier.runs.answer_child(child.id, "  ")
+        for blank in (atelier.runs.answer_child, atelier.runs.message):
+            with pytest.raises(UsageError) as refused:
+                await blank(child.id, "  ")
+            # Nobody can attach an image here.
+            assert str(refused.value) == "The message is empty. Write something."
         await atelier.runs.answer_child(child.id, "Blue.")
         with pytest.raises(ConflictError):
             await atelier.runs.answer_child(child.id, "Red.")
