@@ -544,6 +544,14 @@ async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
+async def test_a_run_goes_on_without_a_section_that_is_gone(open_atelier: Opener) -> None:
+    model = ScriptedModel(["Hello."])
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [tool.name for tool in model.requests[0].tools] == ["CalculatorTool"]
+
+
 async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow = await atelier.workflows.create()

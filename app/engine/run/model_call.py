@@ -70,7 +70,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
     return visible_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=_configured(env, state),
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
         depth=state.depth,
         max_depth=state.max_depth,
         has_parent=state.parent_run_id is not None,
@@ -83,17 +83,10 @@ def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
     return usable_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=_configured(env, state),
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
         depth=state.depth,
         max_depth=state.max_depth,
     )
-
-
-def _configured(env: RunEnvironment, state: RunState) -> list[str]:
-    names = list(state.agent.tools)
-    for section in state.agent.sections:
-        names += [tool.name for tool in env.registry.get_tools_by_section(section)]
-    return names
 
 
 class _Described(NamedTuple):
@@ -211,7 +204,7 @@ class ModelCall:
         return tools_text(
             self._env.registry,
             mode=state.agent.tool_mode,
-            enabled=_configured(self._env, state),
+            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections),
             depth=state.depth,
             max_depth=state.max_depth,
         )

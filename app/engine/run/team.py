@@ -19,18 +19,12 @@ from app.domain.events import (
 from app.domain.team import ChildState, ChildStatus, TeamCall
 from app.engine.run.evolve import evolve
 from app.engine.run.state import CallState, RunState
+from app.policy.budget import FIELDS
 
 CHILD_ASKS = "child_asks"
 """Reason of the note that tells the model of sub-agents which wait for its answer."""
 CHILD_REPORTS = "child_reports"
 """Reason of the note with the reports of sub-agents that worked in the background."""
-
-_FIELDS = {
-    LimitKind.COST: "max_cost",
-    LimitKind.TOKENS: "max_tokens",
-    LimitKind.TIME: "max_seconds",
-    LimitKind.TOOL_CALLS: "max_tool_calls",
-}
 
 
 def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
@@ -143,7 +137,7 @@ def more(budget: Budget, added: dict[LimitKind, float]) -> Budget:
     """A budget with something added to the caps it has."""
     changes: dict[str, float] = {}
     for kind, amount in added.items():
-        field = _FIELDS.get(kind)
+        field = FIELDS.get(kind)
         cap = getattr(budget, field) if field else None
         if field is not None and cap is not None:
             changes[field] = cap + amount if isinstance(cap, float) else int(cap + amount)
