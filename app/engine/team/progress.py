@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from app.domain.stream import ChunkType, StreamEvent
@@ -25,27 +26,49 @@ class ProgressReporter:
         self._live = live
         self._told: dict[str, float] = {}
         self._tools: dict[str, str] = {}
-        self.close = env.bus.subscribe(self._note)
+        self._due: dict[str, asyncio.Task[None]] = {}
+        self._unsubscribe = env.bus.subscribe(self._note)
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        self._unsubscribe()
+        for run_id in list(self._due):
+            self._forget(run_id)
 
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0 or event.parent_run_id is None:
             return
         if event.chunk_type is ChunkType.RUN_STATUS and event.data.get("status") in ("completed", "error", "cancelled", "abandoned"):
-            self._told.pop(event.run_id, None)
-            self._tools.pop(event.run_id, None)
+            self._forget(event.run_id)
             return
         if event.chunk_type is ChunkType.TOOL_START:
             self._tools[event.run_id] = str(event.data.get("tool", ""))
         elif event.chunk_type is ChunkType.TOOL_END:
             self._tools.pop(event.run_id, None)
-        if event.chunk_type not in TOLD:
+        if event.chunk_type not in TOLD or event.run_id in self._due:
             return
-        now = self._env.clock.monotonic()
-        if now - self._told.get(event.run_id, -EVERY_S) >= EVERY_S:
-            self._told[event.run_id] = now
+        early = self._told.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()
+        if early <= 0:
             self._tell(event.parent_run_id, event.run_id)
+        else:
+            # The last thing before a long silence is told too.
+            later = self._tell_in(early, event.parent_run_id, event.run_id)
+            self._due[event.run_id] = asyncio.get_running_loop().create_task(later, name="sub-agent progress")
+
+    async def _tell_in(self, seconds: float, parent_id: str, run_id: str) -> None:
+        await self._env.clock.sleep(seconds)
+        del self._due[run_id]
+        self._tell(parent_id, run_id)
+
+    def _forget(self, run_id: str) -> None:
+        self._told.pop(run_id, None)
+        self._tools.pop(run_id, None)
+        due = self._due.pop(run_id, None)
+        if due is not None:
+            due.cancel()
 
     def _tell(self, parent_id: str, run_id: str) -> None:
+        self._told[run_id] = self._env.clock.monotonic()
         parent, live = self._live.get(parent_id), self._live.get(run_id)
         if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
             return
