@@ -5,18 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from app.domain.stream import ChunkType, StreamEvent
 from app.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
-    from app.engine.atelier import Atelier
+    from app.domain.clock import Clock
+    from app.engine.journal import Journal
+    from app.engine.runs import RunManager
+    from app.storage.repositories import Repositories
 
 
-async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
+class Engine(Protocol):
+    """What following a run needs of an open engine."""
+
+    clock: Clock
+    journal: Journal
+    repos: Repositories
+    runs: RunManager
+
+
+async def until_settled(engine: Engine, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
     """What ``queue`` receives of a workflow until the run is over or waits, ended by ``workflow_complete`` in any case."""
-    settled = asyncio.create_task(atelier.runs.wait(run_id))
+    settled = asyncio.create_task(engine.runs.wait(run_id))
     # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
     settled.add_done_callback(lambda _task: queue.put_nowait(None))
     completed = False
@@ -30,28 +42,28 @@ async def until_settled(atelier: Atelier, run_id: str, queue: asyncio.Queue[Stre
                 completed = _completes(event, run_id, completed)
                 yield event
         if not completed:
-            yield await standing(atelier, run_id)
+            yield await standing(engine, run_id)
     finally:
         settled.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await settled
 
 
-async def standing(atelier: Atelier, run_id: str) -> StreamEvent:
+async def standing(engine: Engine, run_id: str) -> StreamEvent:
     """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
 
     Status ``waiting`` when an agent of its team waits for a person's answer, ``limited`` when one stopped at a limit, ``error`` when one
     could not be written, else ``waiting``.
     """
-    row = await atelier.repos.runs.get(run_id)
-    states = [handle.current for handle in await atelier.runs.team_of(run_id)]
+    row = await engine.repos.runs.get(run_id)
+    states = [handle.current for handle in await engine.runs.team_of(run_id)]
     limited = any(state.limit is not None for state in states)
     asks = any(state.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for state in states)
     # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
     broke = any(state.status is RunStatus.PROCESSING for state in states)
     return StreamEvent(
-        seq=atelier.journal.last_stream_seq(row.workflow_id),
-        time=atelier.clock.now(),
+        seq=engine.journal.last_stream_seq(row.workflow_id),
+        time=engine.clock.now(),
         workflow_id=row.workflow_id,
         run_id=run_id,
         parent_run_id=row.parent_run_id,
