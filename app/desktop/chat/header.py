@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
@@ -24,6 +24,10 @@ _WIDE = 640
 """Narrower headers show the tokens alone; the tool tip has the rest."""
 _TITLE = 100
 """Pixels at 100 % the title keeps; pickers end in … before it does."""
+_SHORT_TITLE = 72
+"""Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
+_LETTERS = 5
+"""Letters of its text that a picker keeps."""
 
 
 class ChatHeader(Translated, QWidget):
@@ -71,18 +75,39 @@ class ChatHeader(Translated, QWidget):
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)
-        self._fit_title()
+        self._fit()
 
     def _fit_soon(self) -> None:
         """After another font scale, once the label has its new font."""
-        QTimer.singleShot(0, self, self._fit_title)
+        QTimer.singleShot(0, self, self._fit)
 
-    def _fit_title(self) -> None:
-        """No wider than its text, and some words of it whatever stands beside it."""
+    def _fit(self) -> None:
+        """The title no wider than its text, and some words of it whatever stands beside it; the usage whole or not at all."""
         self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
-        self.title.setMinimumWidth(min(theme().px(_TITLE), whole))
-        self.title.setMaximumWidth(whole)
+        least = min(theme().px(_TITLE), whole)
+        room = self.width() - self._taken()
+        beside = room - self.meter.sizeHint().width() - self._row.spacing()
+        if self.isVisible():
+            self.meter.setVisible(beside >= min(theme().px(_SHORT_TITLE), whole))
+        if not self.meter.isHidden():
+            room = beside
+        self.title.setMinimumWidth(max(theme().px(24), min(least, room)))
+        self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
+
+    def _taken(self) -> int:
+        """Pixels that everything but the title and the usage needs at least."""
+        margins = self._row.contentsMargins()
+        widgets = [self._row.itemAt(number).widget() for number in range(self._row.count())]
+        others = [each for each in widgets if each is not None and each not in (self.title, self.meter) and not each.isHidden()]
+        widths = [each.minimumSizeHint().width() + self._row.spacing() for each in others]
+        return margins.left() + margins.right() + sum(widths) + self._row.spacing()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
 
     def set_agents(self, agents: Sequence[Agent], current: str) -> None:
         """The agents by name; ``current`` is an id."""
@@ -110,11 +135,13 @@ class ChatHeader(Translated, QWidget):
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """Tokens of the whole workflow, share of the model's window in use, and cost."""
         self.meter.show_usage(usage, context_tokens, context_window)
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.meter.brief = self.width() < theme().px(_WIDE)
         self.meter.retranslate()
+        self._fit()
 
     def _on_model(self, index: int) -> None:
         provider, model = self.models.itemData(index)
@@ -134,11 +161,18 @@ class _Picker(QComboBox):
 
     def sizeHint(self) -> QSize:
         """As wide as the chosen text, not as the longest one."""
-        width = self.fontMetrics().horizontalAdvance(self.currentText()) + theme().px(12) + 34
+        width = self.fontMetrics().horizontalAdvance(self.currentText()) + self._around()
         return QSize(min(width, theme().px(220)), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(64), super().minimumSizeHint().height())
+        """Room for some letters of the text, less for a short one."""
+        width = self.fontMetrics().horizontalAdvance(self.currentText()[:_LETTERS] + "…") + self._around()
+        return QSize(min(width, self.sizeHint().width()), super().minimumSizeHint().height())
+
+    @staticmethod
+    def _around() -> int:
+        """Pixels for the arrow and the edges."""
+        return theme().px(12) + 34
 
     def paintEvent(self, event: QPaintEvent) -> None:
         from PySide6.QtWidgets import QStyle, QStyleOptionComboBox, QStylePainter

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.chat.header import ChatHeader
 from app.desktop.theme import theme
 from app.domain.agent import Agent, AgentConfig
+from app.domain.chat import Usage
 from app.domain.provider import ModelInfo
 
 
@@ -36,3 +42,52 @@ def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None
     header.show()
     qtbot.waitExposed(header)
     assert header.title.width() >= header.title.fontMetrics().horizontalAdvance("New workflow")
+
+
+@pytest.mark.parametrize(("scale", "width"), [(100, 420), (100, 700), (150, 600), (200, 600), (200, 700), (200, 900)])
+def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: QtBot, scale: int, width: int) -> None:
+    theme().set_scale(scale)
+    window = QWidget()
+    qtbot.addWidget(window)
+    holder = QWidget(window)
+    holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than what is in it
+    QHBoxLayout(window).addWidget(holder)
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    header = ChatHeader(holder)
+    row.addWidget(header)
+    window.layout().setContentsMargins(0, 0, 0, 0)
+    agent = Agent(config=AgentConfig(name="Architecte", provider="p", model="gpt-local"))
+    header.set_agents([agent], agent.id)
+    header.set_models([ModelInfo(provider="p", name="gpt-local")], "p", "gpt-local")
+    header.set_title("Can you isolate the execution of tools and add a test?")
+    window.resize(width, 80)
+    window.show()
+    qtbot.waitExposed(window)
+    header.show_usage(Usage(tokens_input=12_345, tokens_output=3_200, cost=0.03), 4_000, 16_000)
+
+    def settled() -> None:
+        parts = [part for part in (header.left, header.title, header.agents, header.models, header.meter, header.right) if part.isVisible()]
+        places = [part.geometry() for part in parts]
+        assert all(one.right() < other.left() for one, other in pairwise(places))
+        assert header.width() == width
+        assert places[-1].right() <= width
+        assert header.meter.isHidden() or header.usage.width() >= header.usage.sizeHint().width()
+        for box in header.findChildren(QComboBox, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            assert box.width() >= box.minimumSizeHint().width()
+
+    qtbot.waitUntil(settled)
+
+
+def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.setMinimumWidth(100)
+    header.set_title("Can you isolate the execution of tools and add a test?")
+    header.resize(900, 46)
+    header.show()
+    qtbot.waitExposed(header)
+    header.show_usage(Usage(tokens_input=12_345, tokens_output=3_200, cost=0.03))
+    for width, shown in ((900, True), (210, False), (900, True)):
+        header.resize(width, 46)
+        qtbot.waitUntil(lambda shown=shown: header.meter.isVisible() == shown)
