@@ -74,9 +74,14 @@ class TimeAxis:
         piece = self.pieces[max(0, bisect_right(self._starts, ms) - 1)]
         return piece.at + (ms - piece.start) / (piece.end - piece.start) * piece.length
 
+    @staticmethod
+    def step(px_per_ms: float, least_px: float) -> int:
+        """Milliseconds between two ticks that are ``least_px`` apart at least."""
+        return next((step for step in STEPS_MS if step * px_per_ms >= least_px), STEPS_MS[-1])
+
     def ticks(self, px_per_ms: float, least_px: float) -> Iterator[tuple[float, float]]:
         """Drawn place and real milliseconds since the start of each tick; none inside what is drawn short."""
-        step = next((step for step in STEPS_MS if step * px_per_ms >= least_px), STEPS_MS[-1])
+        step = self.step(px_per_ms, least_px)
         last = -least_px
         for piece in self.pieces:
             if piece.short:

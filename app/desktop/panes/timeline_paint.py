@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPen
 
 from app.desktop.panes.time_axis import TimeAxis
 from app.desktop.panes.timeline_scene import Bar, Scene, is_dashed, look_of
-from app.desktop.panes.wording import duration
+from app.desktop.panes.wording import decimal, duration
 from app.desktop.replay.words import bar_title
 from app.desktop.team.words import LOOKS
 from app.desktop.theme import theme
 from app.desktop.theme.manager import Role
+from app.desktop.widgets.format import NARROW
+
+if TYPE_CHECKING:
+    from app.engine.services.team_views import TimelineRun
 
 TICK_PX = 84
 INDENT = 12
@@ -63,6 +70,7 @@ def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect)
     """Ruler, tick lines, lane separators, and a band with dashed edges where time is drawn short."""
     look, origin, scale = theme(), scene.origin, scene.scale
     painter.setFont(look.font(12))
+    taken: list[QRectF] = []
     for piece in axis.pieces:
         if piece.short:
             band = QRectF(origin.x() + piece.at * scale, scene.ruler, piece.length * scale, content.height())
@@ -71,13 +79,16 @@ def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect)
             for x in (band.left(), band.right()):
                 painter.drawLine(QPointF(x, scene.ruler), QPointF(x, content.bottom()))
             _paint_skipped(painter, scene, band, piece.end - piece.start)
+            taken.append(band)
+    step = axis.step(scale, look.px(TICK_PX))
     for at, value in axis.ticks(scale, look.px(TICK_PX)):
         x = origin.x() + at * scale
         painter.setPen(look.colour("border"))
         painter.drawLine(QPointF(x, scene.ruler - look.px(5)), QPointF(x, content.bottom()))
         painter.setPen(look.colour("muted"))
-        text = _clock(value)
-        if x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text) <= content.right():
+        text = tick_time(value, step)
+        end = x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text)
+        if end <= content.right() and not any(x + 4 < band.right() and end > band.left() for band in taken):
             painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
     painter.setClipRect(content.adjusted(0, scene.ruler, 0, 0))
     painter.setPen(look.colour("border"))
@@ -97,13 +108,20 @@ def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> 
     painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
-def _clock(ms: float) -> str:
-    """A tick's time since the start: 0, 500 ms, 2.5 s, 1:30, 2:00:00."""
-    if ms < 60_000:
-        return duration(ms) if ms else "0"
-    minutes, seconds = divmod(round(ms / 1000), 60)
+def tick_time(ms: float, step: float) -> str:
+    """A tick's time since the start, as exact as the ``step`` between ticks asks for: 0, 50 ms, 2.5 s, 30 s, 1:30, 1:30.5, 2:00:00."""
+    if not ms:
+        return "0"
+    places = 0 if step >= 1000 else 1 if step >= 100 else 2
+    if ms < 1000 and places == 2:
+        return f"{decimal(ms, 0)}{NARROW}ms"
+    if round(ms) < 60_000:
+        return f"{decimal(ms / 1000, places)}{NARROW}s"
+    minutes, rest = divmod(round(ms), 60_000)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    seconds = decimal(rest / 1000, places)
+    seconds = seconds if rest >= 10_000 else f"0{seconds}"
+    return f"{hours}:{minutes:02d}:{seconds}" if hours else f"{minutes}:{seconds}"
 
 
 def _paint_bars(painter: QPainter, scene: Scene) -> None:
@@ -158,6 +176,22 @@ def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -
     painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 
+def names_width(runs: Iterable[TimelineRun]) -> int:
+    """Pixels the column of names needs to show all of them whole."""
+    look = theme()
+    beside = look.px(14) + 2 * look.px(6) + 2
+    first, below = (QFontMetrics(_name_font(depth)) for depth in (0, 1))
+    return max((_indent(run) + beside + (below if run.depth else first).horizontalAdvance(run.name) for run in runs), default=0)
+
+
+def _indent(run: TimelineRun) -> int:
+    return theme().px(8) + min(run.depth, 4) * theme().px(INDENT)
+
+
+def _name_font(depth: int) -> QFont:
+    return theme().font(13, 500 if depth == 0 else 400)
+
+
 def _paint_names(painter: QPainter, scene: Scene) -> None:
     look = theme()
     area = scene.area
@@ -167,13 +201,13 @@ def _paint_names(painter: QPainter, scene: Scene) -> None:
         top = scene.origin.y() + lane.top
         if lane is not scene.lanes[0]:
             painter.fillRect(QRectF(0, top - 0.5, scene.gutter, 1), look.colour("border"))
-        left = look.px(8) + min(lane.run.depth, 4) * look.px(INDENT)
+        left = _indent(lane.run)
         icon, role = STATUS_ICONS.get(lane.run.status, ("circle", "muted"))
         line = QRect(left, top + look.px(5), scene.gutter - left - look.px(6), look.px(20))
         picture = look.pixmap(icon, role, side, painter.device().devicePixelRatioF())
         painter.drawPixmap(line.left(), line.top() + (line.height() - side) // 2, picture)
         line.setLeft(line.left() + side + look.px(6))
-        painter.setFont(look.font(13, 500 if lane.run.depth == 0 else 400))
+        painter.setFont(_name_font(lane.run.depth))
         painter.setPen(look.colour("text"))
         shown = QFontMetrics(painter.font()).elidedText(lane.run.name, Qt.TextElideMode.ElideRight, line.width())
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
 
 from app.desktop.panes.empty import PaneEmpty
 from app.desktop.panes.seen_pane import SeenPane
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 REFRESH_MS = 250
 """Least time between two readings of a run that works: four a second."""
-KEY_FROM = 560
-"""Width of the pane, in pixels at 100 %, from which the colours are explained below it."""
+LEAST_STATUS = 60
+"""Pixels at 100 % the line below keeps beside the key of the colours; where there is less the key goes on lines of its own."""
+KEY_LINES = 2
+LEAST_VIEW = 120
+"""The key takes so many lines of its own at most, and leaves the timeline this height, in pixels at 100 %; else it is not shown."""
 _SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
 
 
@@ -73,8 +76,7 @@ class TimelinePane(SeenPane):
         self.status = ElidedLabel("", self)
         mark(self.status, "small")
         self.key = TimelineKey(self)
-        below = QHBoxLayout()
-        below.setSpacing(12)
+        below = self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         below.addWidget(self.status, 1)
         below.addWidget(self.key)
         self.stack = QStackedWidget(self)
@@ -156,11 +158,24 @@ class TimelinePane(SeenPane):
         bar = self.view.chosen
         runs = self.timeline.runs if self.timeline is not None else ()
         self.status.setVisible(self.stack.currentWidget() is not self.empty)
-        self.key.setVisible(self.stack.currentWidget() is self.view and self.width() >= theme().px(KEY_FROM))
+        self._place_key()
         if bar is not None:
             self.status.setText(self.view.describe(bar, " · "))
         else:
             self.status.setText(ngettext("{n} agent", "{n} agents", len(runs)))
+
+    def _place_key(self) -> None:
+        """Beside the line below where there is room for both, else under it, as long as the timeline keeps its height."""
+        margins = self.column.contentsMargins()
+        room = self.width() - margins.left() - margins.right()
+        beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
+        self._below.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
+        self._below.setSpacing(12 if beside else 2)
+        self.key.set_room(0 if beside else room)
+        high, line = self.key.size_in(room).height(), self.key.size_in(0).height()
+        used = margins.top() + theme().px(28) + margins.bottom() + 2 * self.column.spacing() + line
+        fits = high <= KEY_LINES * line and self.height() - used - high >= theme().px(LEAST_VIEW)
+        self.key.setVisible(self.stack.currentWidget() is self.view and (beside or fits))
 
     def _switch(self) -> None:
         """Bars or list; the selected span stays selected and the keyboard goes along."""

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from app.desktop.panes.time_axis import TimeAxis, axis_of, sub_rows
-from app.desktop.panes.timeline_paint import paint_timeline
+from app.desktop.panes.timeline_paint import names_width, paint_timeline
 from app.desktop.panes.timeline_scene import Bar, Lane, Scene, SpanKey, span_key
 from app.desktop.panes.wording import duration
 from app.desktop.replay.words import STATUS_WORDS, span_title
@@ -37,6 +37,7 @@ ROW, BAR, RULER = 20, 14, 24
 """Height of a row of bars, of a bar, and of the ruler, in pixels at 100 %."""
 MOST_ROWS = 4
 """Rows of one lane; what overlaps more shares the last."""
+NAMES_SHARE = 0.26
 ZOOM = 1.5
 CLOCK_MS = 250
 """How often what lasts is drawn longer: four times a second."""
@@ -69,6 +70,7 @@ class TimelineView(Translated, QAbstractScrollArea):
         self.lanes: list[Lane] = []
         self.hovered: Bar | None = None
         self._chosen: SpanKey | None = None
+        self._names = 0
         self._clock = QTimer(self)
         self._clock.setInterval(CLOCK_MS)
         self._clock.timeout.connect(self._lay_out)
@@ -108,8 +110,10 @@ class TimelineView(Translated, QAbstractScrollArea):
     # -- geometry -------------------------------------------------------------------------------------------------------------
     @property
     def gutter(self) -> int:
-        """Pixels for the agents' names at the left."""
-        return max(theme().px(90), min(theme().px(200), round(self.viewport().width() * 0.26)))
+        """Pixels for the agents' names at the left: a share of the width, which large text may exceed for names that need it."""
+        share = self.viewport().width() * NAMES_SHARE
+        grown = min(self._names, round(share * (1 + (theme().scale - 1) * 0.6)))
+        return max(theme().px(90), min(theme().px(200), max(round(share), grown)))
 
     @property
     def ruler(self) -> int:
@@ -133,6 +137,7 @@ class TimelineView(Translated, QAbstractScrollArea):
             self.viewport().update()
             return
         now = self.now()
+        self._names = names_width(timeline.runs)
         self.axis = axis_of(timeline, now)
         row, bar_height = theme().px(ROW), theme().px(BAR)
         gap = theme().px(5)

@@ -14,8 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from app import i18n
 from app.desktop.panes.timeline_list import TimelineList
+from app.desktop.panes.timeline_paint import names_width, tick_time
 from app.desktop.panes.timeline_pane import REFRESH_MS, TimelinePane
 from app.desktop.panes.timeline_view import TimelineView
+from app.desktop.theme import theme
 from app.domain.stream import ChunkType, StreamEvent
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -214,3 +216,58 @@ async def test_list_and_description_follow_the_language(pane: TimelinePane) -> N
     french = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
     assert all(before != after for before, after in zip(english, french, strict=True))
     assert rows.currentRow() == 0
+
+
+@pytest.mark.parametrize("step", [10, 20, 50, 100, 200, 500, 1_000, 2_000, 15_000, 30_000, 60_000])
+def test_no_two_ticks_say_the_same_time(step: int) -> None:
+    for start in (0, 10_000, 59_000, 3_599_000):
+        said = [tick_time(start + number * step, step) for number in range(40)]
+        assert len(set(said)) == len(said)
+
+
+def test_a_tick_is_as_exact_as_the_step() -> None:
+    assert tick_time(0, 50) == "0"
+    assert tick_time(150, 50) == "150\u202fms"
+    assert tick_time(1_050, 50) == "1.05\u202fs"
+    assert tick_time(500, 500) == "0.5\u202fs"
+    assert tick_time(5_000, 5_000) == "5\u202fs"
+    assert tick_time(90_500, 500) == "1:30.5"
+    assert tick_time(61_000, 1_000) == "1:01"
+    assert tick_time(7_200_000, 1_800_000) == "2:00:00"
+    i18n.set_language("fr")
+    assert tick_time(1_050, 50) == "1,05\u202fs"
+
+
+async def test_the_column_of_names_grows_with_the_text(pane: TimelinePane) -> None:
+    view = view_of(pane)
+    assert pane.timeline is not None
+    runs = tuple(replace(run, name="Architect of types") for run in pane.timeline.runs)
+    pane.window().resize(660, 360)
+    view.show_timeline(replace(pane.timeline, runs=runs))
+    share = view.gutter / view.viewport().width()
+    theme().set_scale(150)
+    assert view.gutter / view.viewport().width() > share
+    assert view.gutter <= names_width(runs)
+    short = tuple(replace(run, name="Al") for run in pane.timeline.runs)
+    view.show_timeline(replace(pane.timeline, runs=short))
+    assert view.gutter / view.viewport().width() <= share + 0.01  # who has room already takes no more
+
+
+@pytest.mark.parametrize(("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)])
+async def test_the_colours_are_explained_where_there_is_room(pane: TimelinePane, scale: int, width: int, height: int) -> None:
+    theme().set_scale(scale)
+    pane.window().resize(width, height)
+    await settle()
+    assert not pane.key.isHidden()
+    assert pane.key.geometry().right() <= pane.width()
+    assert pane.key.geometry().bottom() <= pane.height()
+    assert not pane.key.geometry().intersects(pane.status.geometry())
+    assert not pane.key.geometry().intersects(pane.stack.geometry())
+    assert not pane.key.grab().isNull()
+
+
+async def test_a_low_pane_keeps_its_height_for_the_timeline(pane: TimelinePane) -> None:
+    pane.setMinimumSize(180, 90)
+    pane.window().resize(420, 180)
+    await settle()
+    assert pane.key.isHidden()
