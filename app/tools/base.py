@@ -312,6 +312,10 @@ class Tool(ABC):
         """What an approval card shows besides the arguments (see ``ApprovalRequest.details``)."""
         return {}
 
+    def operation_plans(self, arguments: dict[str, Any]) -> bool:
+        """Whether running this very call changes nothing yet, and only says what is wanted: it can be tried before a person allows it."""
+        return False
+
     def operation_idempotent(self, arguments: dict[str, Any]) -> bool:
         """Whether this very call may be run again after a kill."""
         return self.idempotent

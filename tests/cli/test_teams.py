@@ -283,3 +283,10 @@ def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: 
     [lead] = [each for each in cli("agents", "list", "--json").json if each["config"]["name"] == "Team lead"]
     assert model.requests[0].model == lead["config"]["model"]
     assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"])
+
+
+def test_a_called_delegation_to_nobody_asks_nobody(cli: Cli) -> None:
+    given = json.dumps({"operation": "delegate", "agent_id": "Nobody", "prompt": "Find the beans."})
+    result = cli("tools", "call", "DelegateTaskTool", given, "--json")
+    assert (result.status, result.json["code"]) == (1, "unknown_agent"), result.err
+    assert cli("approvals", "list", "--json").json == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.domain.approval import ApprovalRequest, RiskName
@@ -93,7 +93,7 @@ class ToolCalls:
         Calls a person must allow first are asked about, all at once; those before them run meanwhile.
         """
         state = self._handle.current
-        prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
+        prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
         requests = [self._request(state, one) for one in prepared if one.asks]
         if requests:
             named = [await self._named(request) for request in requests]
@@ -196,6 +196,17 @@ class ToolCalls:
             repaired=call.repaired,
         )
         return approvals.reason(state.approvals, facts, state.allowed)
+
+    async def _tried(self, one: Prepared) -> Prepared:
+        """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
+        if one.asks is None or one.tool is None or not one.tool.operation_plans(one.intent.arguments):
+            return one
+        outcome = await self._env.registry.execute(one.intent.tool, one.intent.arguments, self._context(one))
+        if not isinstance(outcome, ToolResult) or outcome.success:
+            return one
+        # Nobody allowed it, so it must not be run again after a kill, when it might succeed.
+        intent = one.intent.model_copy(update={"idempotent": False})
+        return replace(one, intent=intent, failure=outcome, asks=None)
 
     async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
         """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person."""

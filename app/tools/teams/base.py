@@ -77,6 +77,9 @@ class TeamTool(DescribedTool):
     def operation_risk(self, arguments: dict[str, Any]) -> Risk:
         return self.risk if self._starts(arguments) else Risk.LOW
 
+    def operation_plans(self, arguments: dict[str, Any]) -> bool:
+        return self._starts(arguments)
+
     def _starts(self, arguments: dict[str, Any]) -> bool:
         """An unknown operation counts as a starting one: its call fails anyway."""
         operation = arguments.get("operation", self.starting[0])

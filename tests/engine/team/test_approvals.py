@@ -11,6 +11,7 @@ import pytest
 from app.domain.agent import ApprovalMode, ToolMode
 from app.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision
 from app.domain.errors import ConflictError
+from app.domain.events import ApprovalRequested, ToolCallStarted
 from app.domain.stream import ChunkType
 from app.domain.workflow import RunStatus, WorkflowStatus
 from app.engine import Atelier
@@ -64,7 +65,8 @@ async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_
     script: list[Step] = []
     async with open_atelier(model_factory=Cast(Lead=script)) as atelier:
         stored = await atelier.agents.save(worker("Archivist"))
-    cast = Cast(Lead=[[delegate("d", stored.id), batch("b", (stored.id, "Dust the shelves."), ("Nobody", "Sleep."))]])
+        await atelier.agents.save(worker("Porter"))
+    cast = Cast(Lead=[[delegate("d", stored.id), batch("b", (stored.id, "Dust the shelves."), ("Porter", "Sleep."))]])
     async with open_atelier(model_factory=cast) as atelier:
         _workflow, run_id = await begin(atelier, approval="selective")
         await atelier.runs.wait(run_id)
@@ -72,7 +74,7 @@ async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_
         assert (one.details["target_agent_id"], one.details["target_agent_name"]) == (stored.id, "Archivist")
         assert [(task["agent_id"], task["agent_name"]) for task in many.details["tasks"]] == [
             (stored.id, "Archivist"),
-            ("Nobody", "Nobody"),
+            ("Porter", "Porter"),
         ]
 
 
@@ -340,3 +342,24 @@ async def test_one_sub_agent_that_waits_for_a_yes_does_not_hold_the_others(open_
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert len([e for e in seen.events if e.chunk_type is ChunkType.VALIDATION_REQUIRED]) == 1
     assert cast.result()["completed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (delegate("d", "Nobody"), "unknown_agent"),
+        (batch("b", ("Ada", "One."), ("Nobody", "Two.")), "unknown_agent"),
+        (spawn(tools=["Hammer"]), "unknown_tool"),
+    ],
+)
+async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(open_atelier: Opener, wrong: Any, code: str) -> None:
+    cast = Cast(Lead=[[wrong], "Then not."])
+    async with open_atelier(model_factory=cast) as atelier:
+        await atelier.agents.save(worker("Ada"))
+        _, run_id = await begin(atelier, approval="selective")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert not any(isinstance(body, ApprovalRequested) for body in await bodies(atelier, run_id))
+        [started] = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallStarted)]
+    assert cast.result()["code"] == code
+    # It was not allowed either: after a kill it is not run again.
+    assert not started.idempotent
