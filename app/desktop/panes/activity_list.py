@@ -7,9 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.desktop.panes.activity_log import Entry
+from app.desktop.panes.rows import paint_ground
 from app.desktop.panes.wording import clock_time, duration, number
 from app.desktop.team.words import RUN_WORDS
 from app.desktop.theme import mark, theme
@@ -196,14 +197,9 @@ class ActivityDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry: Entry = index.data(EntryRole)
-        tokens, area = theme().tokens, option.rect
+        tokens = theme().tokens
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.accent_soft if selected else tokens.hover))
-            painter.drawRoundedRect(area.adjusted(2, 0, -2, 0), 6, 6)
+        area = paint_ground(painter, option)
         side = theme().px(14)
         name, role = entry_icon(entry)
         left = area.left() + theme().px(8)

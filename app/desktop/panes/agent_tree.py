@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.desktop.panes.agent_row import AgentRow
+from app.desktop.panes.rows import menu_place
 from app.desktop.team.model import TeamModel
 from app.desktop.team.state import Member, Spent
 from app.desktop.team.words import spoken
@@ -51,7 +52,6 @@ class AgentTree(QTreeWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._team = team
         self._items: dict[str, QTreeWidgetItem] = {}
         self._rows: dict[str, AgentRow] = {}
@@ -60,7 +60,6 @@ class AgentTree(QTreeWidget):
         self._making.setInterval(FRAME_MS)
         self._making.timeout.connect(self._draw_more)
         self.wanted = 0
-        self.customContextMenuRequested.connect(self._menu)
         self.itemSelectionChanged.connect(self._on_selected)
         self.itemDoubleClicked.connect(lambda item, _column: self.asked.emit("open", str(item.data(0, _RunRole))))
         self.itemExpanded.connect(lambda _item: self._on_folded())
@@ -226,18 +225,22 @@ class AgentTree(QTreeWidget):
         else:
             super().keyPressEvent(event)
 
-    def _menu(self, at: QPoint) -> None:
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """The row's buttons with their words."""
-        item = self.itemAt(at)
+        item = self.currentItem()
+        if event.reason() is not QContextMenuEvent.Reason.Mouse and item is not None:
+            self.scrollToItem(item)
+            self._draw(set(), A_FRAME)
+        place, item = menu_place(self, event), self.currentItem()
         row = self._rows.get(str(item.data(0, _RunRole))) if item is not None else None
-        if row is None:
+        if place is None or row is None:
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for button in (row.opener, row.message, row.pause, row.stop):
             if not button.isHidden():
                 menu.addAction(button.icon(), button.accessibleName(), button.click)
-        menu.popup(self.viewport().mapToGlobal(at))
+        menu.popup(place)
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def _measure(self) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from app.desktop.panes.rows import menu_place
 from app.desktop.sidebar.delegate import WorkflowDelegate
 from app.desktop.sidebar.foot import SidebarFoot
 from app.desktop.sidebar.model import WorkflowModel
@@ -51,8 +52,6 @@ class WorkflowListView(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._on_menu)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     @property
@@ -84,11 +83,14 @@ class WorkflowListView(QListView):
         else:
             super().keyPressEvent(event)
 
-    def _on_menu(self, position: QPoint) -> None:
-        index = self.indexAt(position)
-        workflow = self.rows.workflow_at(index if index.isValid() else self.currentIndex())
-        if workflow is not None:
-            self.menu_wanted.emit(workflow.id, self.viewport().mapToGlobal(position))
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if event.reason() is not QContextMenuEvent.Reason.Mouse:
+            self.scrollTo(self.currentIndex())
+        elif self.rows.workflow_at(self.indexAt(event.pos())) is None:
+            return  # a heading, or the ground below the rows
+        place, workflow = menu_place(self, event), self.current()
+        if place is not None and workflow is not None:
+            self.menu_wanted.emit(workflow.id, place)
 
     def _on_scrolled(self, value: int) -> None:
         if value >= self.verticalScrollBar().maximum() - 100:

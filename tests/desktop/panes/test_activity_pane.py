@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
@@ -354,3 +355,22 @@ async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: Act
     assert tree._items["w39"].data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, done")
     tree.scrollToBottom()
     qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPane) -> None:
+    agents = team.tree
+
+    def ask(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
+        """Ask with the pointer in this agent's row; returns what the menu offers."""
+        at = agents.visualItemRect(agents._items[run_id]).center()
+        QApplication.sendEvent(agents.viewport(), QContextMenuEvent(reason, at, agents.viewport().mapToGlobal(at)))
+        [menu] = [each for each in agents.findChildren(QMenu) if each.isVisible()]
+        menu.close()
+        return [action.text() for action in menu.actions()]
+
+    agents.choose("bea")
+    assert agents._rows["bea"].stop.accessibleName() in ask(QContextMenuEvent.Reason.Keyboard, "ada")
+    assert agents.chosen_run == "bea"
+    assert agents._rows["ada"].stop.accessibleName() in ask(QContextMenuEvent.Reason.Mouse, "ada")
+    assert agents.chosen_run == "ada"
+    assert agents._rows["ada"].stop.accessibleName() != agents._rows["bea"].stop.accessibleName()

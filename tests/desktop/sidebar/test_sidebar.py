@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import i18n
@@ -152,3 +153,27 @@ async def test_a_changed_row_keeps_selection_and_editor(column: Column) -> None:
     column.sidebar.model.set_workflows(changed)
     assert resets == []
     assert column.sidebar.list.currentIndex().data() == "Now"
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_workflow_below_its_row(column: Column) -> None:
+    view = column.sidebar.list
+    asked: list[tuple[str, QPoint]] = []
+    view.menu_wanted.disconnect()
+    view.menu_wanted.connect(lambda key, place: asked.append((key, place)))
+    column.sidebar.select("d")
+
+    def ask(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
+        QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, at, view.viewport().mapToGlobal(at)))
+
+    pinned = view.visualRect(column.sidebar.model.index_of("p")).center()
+    ask(QContextMenuEvent.Reason.Keyboard, pinned)
+    below = view.visualRect(column.sidebar.model.index_of("d")).bottomLeft()
+    assert asked == [("d", view.viewport().mapToGlobal(below))]
+    ask(QContextMenuEvent.Reason.Mouse, pinned)
+    assert asked[1:] == [("p", view.viewport().mapToGlobal(pinned))]
+    heading = view.visualRect(column.sidebar.model.index(0)).center()
+    ask(QContextMenuEvent.Reason.Mouse, heading)
+    assert len(asked) == 2
+    current = view.current()
+    assert current is not None
+    assert current.id == "p"
