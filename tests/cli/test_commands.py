@@ -145,6 +145,19 @@ def test_tools_are_described_and_called_like_an_agent_s(cli: Cli) -> None:
     assert cli("tools", "call", "task_abandon", '{"reason": "no"}').status == 3
 
 
+def test_states_and_risks_are_said_in_the_readers_words_and_kept_as_they_are_for_programs(cli: Cli) -> None:
+    arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
+    assert cli("tools", "call", "UserQuestionTool", arguments).status == 5
+    assert "vous attend" in cli("--lang", "fr", "workflows", "list").out
+    assert cli("--lang", "fr", "workflows", "list", "--json").json[0]["status"] == "waiting"
+    [asked] = cli("questions", "list", "--json").json
+    assert cli("questions", "answer", asked["id"], "--text", "red").status == 0
+    assert "réponse donnée" in cli("--lang", "fr", "questions", "answer", asked["id"], "--text", "blue").err
+    assert "The question is no longer open: answered." in cli("questions", "answer", asked["id"], "--text", "blue").err
+    assert "moyen" in cli("--lang", "fr", "tools", "list").out
+    assert {tool["risk"] for tool in cli("--lang", "fr", "tools", "list", "--json").json} <= {"low", "medium", "high"}
+
+
 def test_a_called_tool_that_asks_waits_and_goes_on_in_another_process(cli: Cli) -> None:
     arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
     assert cli("tools", "call", "UserQuestionTool", arguments).status == 5

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from app.engine.atelier import Atelier
     from app.tools.base import Tool
 
+RISKS = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
+
 
 def register(add: Adder) -> None:
     group = add.group("tools", _("what agents can do"))
@@ -43,7 +45,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [_described(tool) for tool in tools])
         return 0
-    rows = [(tool.name, tool.category.value, tool.section or "-", tool.effect.value, tool.risk.value) for tool in tools]
+    rows = [(tool.name, tool.category.value, tool.section or "-", tool.effect.value, _(RISKS[tool.risk.value])) for tool in tools]
     table(out, rows, (_("name"), _("category"), _("section"), _("effect"), _("risk")))
     return 0
 

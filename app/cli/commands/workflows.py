@@ -6,11 +6,21 @@ import argparse
 from typing import TYPE_CHECKING
 
 from app.cli.parser import Adder, number
-from app.i18n import _
+from app.i18n import N_, _
 
 if TYPE_CHECKING:
     from app.cli.output import Output
     from app.engine.atelier import Atelier
+
+STATES = {
+    "idle": "-",
+    "running": N_("working"),
+    "waiting": N_("waits for you"),
+    "paused": N_("paused"),
+    "completed": N_("completed"),
+    "error": N_("failed"),
+}
+"""The states of a workflow for people; one without a turn has none."""
 
 
 def register(add: Adder) -> None:
@@ -49,7 +59,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in workflows])
         return 0
-    rows = [(each.id, each.status.value, f"{each.updated_at:%Y-%m-%d %H:%M}", each.name) for each in workflows]
+    rows = [(each.id, _(STATES[each.status.value]), f"{each.updated_at:%Y-%m-%d %H:%M}", each.name) for each in workflows]
     table(out, rows, (_("id"), _("status"), _("changed"), _("name")))
     return 0
 

@@ -15,6 +15,8 @@ from app.i18n import N_
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
+ENDS = {QuestionStatus.ANSWERED: N_("answered"), QuestionStatus.SKIPPED: N_("skipped"), QuestionStatus.TIMEOUT: N_("timed out")}
+"""How a question that is no longer open ended, for people."""
 
 
 def problem_text(code: str, asked: UserQuestion) -> str:
@@ -103,7 +105,7 @@ class QuestionService:
     async def _open(self, question_id: str) -> UserQuestion:
         asked = await self.get(question_id)
         if asked.status is not QuestionStatus.PENDING:
-            raise ConflictError(N_("The question is no longer open: {status}."), code="not_pending", status=asked.status.value)
+            raise ConflictError(N_("The question is no longer open: {status}."), code="not_pending", status=UsageError(ENDS[asked.status]))
         return asked
 
     async def _finish(self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> UserQuestion:
