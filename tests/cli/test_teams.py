@@ -290,3 +290,23 @@ def test_a_called_delegation_to_nobody_asks_nobody(cli: Cli) -> None:
     result = cli("tools", "call", "DelegateTaskTool", given, "--json")
     assert (result.status, result.json["code"]) == (1, "unknown_agent"), result.err
     assert cli("approvals", "list", "--json").json == []
+
+
+def test_a_called_plan_may_use_any_tool_and_agents_made_for_it(cli: Cli) -> None:
+    actions = [
+        {"description": "Sum", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}},
+        {"description": "Say what that means."},
+    ]
+    given = json.dumps({"goal": "Know", "actions": actions})
+    result = cli("tools", "call", "plan_actions", given, "--on-approval", "allow", "--json", steps=["It is the answer."])
+    assert (result.status, result.json["success"]) == (0, True), result.err
+    assert "42" in result.out
+    assert "It is the answer." in result.out
+
+
+def test_a_called_spawn_that_does_not_wait_still_ends_with_its_sub_agent(cli: Cli) -> None:
+    given = json.dumps({"operation": "spawn", "name": "Counter", "prompt": "Count the beans.", "wait": False})
+    model = ScriptedModel(["There are 42."])
+    result = cli("tools", "call", "SpawnAgentTool", given, "--on-approval", "allow", "--json", steps=model)
+    assert (result.status, result.json["success"]) == (0, True), result.err
+    model.assert_complete()
