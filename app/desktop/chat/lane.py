@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.desktop.chat.concerns import Concerns
 from app.desktop.chat.host import TranscriptHost
@@ -54,7 +54,9 @@ class Lane(Translated, QWidget):
         mark(self._name, "strong")
         self._title = ElidedLabel("", self.head)
         mark(self._title, "muted")
-        self._figures = label("", "small", self.head)
+        self._figures = ElidedLabel("", self.head)
+        mark(self._figures, "small")
+        self._figures.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._state = label("", "small", self.head)
         self._doing = ElidedLabel("", self.head)
         mark(self._doing, "small")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -220,3 +220,18 @@ async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team:
     await team.settled()
     assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
     qtbot.waitUntil(lambda: len(card.findChildren(Lane, "agent-lane")) == 2)
+
+
+async def test_figures_that_do_not_fit_end_in_an_ellipsis(team: Team) -> None:
+    lane: Lane = team.find(TeamCard, "team-card").lanes[0]
+    for scale, width, whole in ((100, 700, True), (200, 380, False)):
+        theme().set_scale(scale)
+        lane.fit(width)
+        lane._figures.setText("9.3 s · 3.9 k tokens · $0.0066")
+        lane.head.layout().activate()
+        lane.grab()
+        wanted = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
+        assert (lane._figures.width() >= wanted) is whole
+        assert lane._figures.toolTip() == ("" if whole else lane._figures.text())
+        right = lane._figures.mapTo(lane, lane._figures.rect().bottomRight()).x()
+        assert right < lane._chevron.mapTo(lane, QPoint()).x() <= width
