@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
@@ -66,6 +66,8 @@ class MainWindow(Translated, WindowActions):
         self.setCentralWidget(self.pages)
         self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
         self.rail = Rail(self, bridge)
+        self.pages.installEventFilter(self)
+        self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
@@ -189,6 +191,20 @@ class MainWindow(Translated, WindowActions):
         self.rail.fit_scale()
         self.side.size_column(grown)
         self.rail.size_column(grown)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.pages and event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
+            self._draw_edges()
+        return False
+
+    def _draw_edges(self) -> None:
+        """A line at either side of the middle, but none at the window's own edge."""
+        left, right = self.pages.x() > 0, self.pages.geometry().right() < self.width() - 1
+        sides = {(True, False): "middle-left", (False, True): "middle-right", (False, False): "middle-none"}
+        wanted = sides.get((left, right), "middle")
+        if self.pages.property("variant") != wanted:
+            mark(self.pages, wanted)
+            self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

@@ -225,3 +225,27 @@ def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_wa
     assert first_view(rows, "done") == "done"
     cut_off = Workflow(id="cut", name="cut", status=WorkflowStatus.RUNNING, updated_at=start)
     assert first_view([*rows, cut_off], "done") == "cut"
+
+
+async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    window.resize(1300, 800)
+    assert window.pages.property("variant") == "middle"
+    toast = window.toasts.show("Saved")
+
+    def centred() -> bool:
+        return abs(toast.geometry().center().x() - window.pages.geometry().center().x()) <= 1
+
+    assert centred()
+    window.toggle_sidebar()
+    qtbot.waitUntil(lambda: window.pages.x() == 0)
+    assert window.pages.property("variant") == "middle-right"
+    assert window.pages.contentsRect().left() == 0
+    qtbot.waitUntil(centred)
+    window.rail.set_visible(False)
+    qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-none")
+    assert window.pages.contentsRect().width() == window.width()
+    window.toggle_sidebar()
+    qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-left")
+    assert window.pages.contentsRect().left() == 1

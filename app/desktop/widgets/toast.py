@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.desktop.theme import mark, theme
@@ -77,7 +77,7 @@ class Toast(QFrame):
 
 
 class ToastHost(QObject):
-    """Shows at most one toast over ``window``, centred above its lower edge.
+    """Shows at most one toast over ``window``, centred above its lower edge, or above that of a part of it (``stand_over``).
 
     A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
     only while the window is in front.
@@ -88,7 +88,14 @@ class ToastHost(QObject):
         self._window = window
         self._bottom = bottom
         self._toasts: list[Toast] = []
+        self._over = window
         window.installEventFilter(self)
+
+    def stand_over(self, part: QWidget) -> None:
+        """Centre messages on this part of the window from now on."""
+        self._over = part
+        part.installEventFilter(self)
+        self._place()
 
     def show(
         self,
@@ -121,7 +128,7 @@ class ToastHost(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind == QEvent.Type.Resize:
+        if kind in (QEvent.Type.Resize, QEvent.Type.Move):
             self._place()
         elif kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate) and self._toasts and self._toasts[-1].lasting:
             self._count(self._toasts[-1])
@@ -143,8 +150,11 @@ class ToastHost(QObject):
 
     def _place(self) -> None:
         if self._toasts:
-            toast = self._toasts[-1]
-            toast.move((self._window.width() - toast.width()) // 2, self._window.height() - toast.height() - self._lift())
+            toast, part = self._toasts[-1], self._over
+            corner = part.mapTo(self._window, QPoint())
+            left = corner.x() + (part.width() - toast.width()) // 2
+            top = corner.y() + part.height() - toast.height() - self._lift()
+            toast.move(max(0, min(left, self._window.width() - toast.width())), max(0, top))
 
     def _lift(self) -> int:
         """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""

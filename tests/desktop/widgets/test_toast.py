@@ -89,3 +89,21 @@ def test_a_toast_stands_higher_over_larger_text(window: Window) -> None:
     theme().set_scale(150)
     high = host.show("Saved")
     assert window.height() - high.geometry().bottom() - 1 == 125
+
+
+def test_a_message_is_centred_on_the_part_it_stands_over(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(1000, 600)
+    part = QWidget(window)
+    part.setGeometry(300, 0, 400, 500)
+    host = ToastHost(window, bottom=100)
+    host.stand_over(part)
+    window.show()
+    toast = host.show("Done")
+    assert abs(toast.geometry().center().x() - part.geometry().center().x()) <= 1
+    assert toast.geometry().bottom() == 500 - 100 - 1
+    part.setGeometry(0, 0, 600, 600)
+    assert abs(toast.geometry().center().x() - 300) <= 1
+    part.setGeometry(0, 0, 10, 600)
+    assert toast.x() == 0  # never out of the window
