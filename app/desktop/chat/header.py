@@ -98,7 +98,8 @@ class ChatHeader(Translated, QWidget):
     def _taken(self) -> int:
         """Pixels that everything but the title and the usage needs at least."""
         margins = self._row.contentsMargins()
-        widgets = [self._row.itemAt(number).widget() for number in range(self._row.count())]
+        items = [self._row.itemAt(number) for number in range(self._row.count())]
+        widgets = [each.widget() for each in items if each is not None]
         others = [each for each in widgets if each is not None and each not in (self.title, self.meter) and not each.isHidden()]
         widths = [each.minimumSizeHint().width() + self._row.spacing() for each in others]
         return margins.left() + margins.right() + sum(widths) + self._row.spacing()
