@@ -10,6 +10,7 @@ from typing import Any
 
 from app.domain.errors import AtelierError, NotFoundError, StorageError
 from app.i18n import N_
+from app.storage.disk import MIN_FREE_BYTES, free_bytes
 
 LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
 NEWER_SCHEMA = N_(
@@ -99,8 +100,6 @@ def _params(code: str, path: object, text: str) -> dict[str, Any]:
     if code == "damaged":
         return {"path": path, "detail": text}
     if code == "disk_full":
-        from app.storage.preflight import MIN_FREE_BYTES, free_bytes
-
         free = free_bytes(path) if path is not None else 0
         return {"path": path, "free_mb": free // 1_000_000, "needed_mb": MIN_FREE_BYTES // 1_000_000}
     return {"path": path}

@@ -7,25 +7,14 @@ both are looked at first.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from app.domain.errors import StorageError
-from app.storage import ahead, errors
+from app.storage import ahead, errors, refused
+from app.storage.disk import MIN_FREE_BYTES, free_bytes
 
-MIN_FREE_BYTES = 64 * 1024 * 1024
-"""Free space asked for before opening: room for the write-ahead log and one flush of the tables in memory."""
-
-OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", *ahead.NAMES})
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", *ahead.NAMES, refused.FILE})
 """Files that say nothing about whether a database was ever written here."""
-
-
-def free_bytes(path: object) -> int:
-    """Free bytes for this user on the disk that holds ``path`` or the nearest folder above it that exists."""
-    here = Path(str(path))
-    while not here.exists() and here != here.parent:
-        here = here.parent
-    return shutil.disk_usage(here).free
 
 
 def has_content(directory: Path) -> bool:

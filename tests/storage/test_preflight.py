@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import StorageError
-from app.storage import preflight
+from app.storage import preflight, refused
 
 
 def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
@@ -18,6 +18,7 @@ def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
 def test_files_of_our_own_are_no_content(tmp_path: Path) -> None:
     (tmp_path / "LOCK").touch()
     (tmp_path / "atelier-commits.json").touch()
+    (tmp_path / refused.FILE).touch()
     assert not preflight.has_content(tmp_path)
     preflight.check(tmp_path)
 
@@ -31,10 +32,6 @@ def test_content_without_a_manifest_is_refused(tmp_path: Path, left: str) -> Non
         preflight.check(tmp_path)
     assert caught.value.code == "missing_manifest"
     assert "backup restore" in str(caught.value)
-
-
-def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
-    assert preflight.free_bytes(tmp_path / "not" / "yet") == pytest.approx(preflight.free_bytes(tmp_path), rel=0.05)
 
 
 def test_a_file_where_the_directory_should_be_is_reported(tmp_path: Path) -> None:
