@@ -44,7 +44,7 @@ Decide = Callable[[RunState], Sequence[EventBody] | None]
 Follow = Callable[[RunState], Sequence[EventBody]]
 """What follows from a run's state with nothing to be done for it first: it is committed together with what led to the state."""
 MOST_FOLLOWING = 8
-"""How often a commit asks what follows from it."""
+"""How often a commit asks what follows from it: a run that, by a mistake, always has something more must not hold the lock for ever."""
 PAGE = 1000
 """Events read at once."""
 

@@ -200,10 +200,6 @@ class RunState:
     @property
     def spent(self) -> Spent:
         """What counts against the caps: its own use, that of the sub-agents that are over, and what is set aside for those at work."""
-        if not self.children:
-            # Asked for before every step, and most runs are alone.
-            tokens = self.usage.tokens_input + self.usage.tokens_output
-            return Spent(self.iterations, self.tool_calls, tokens, self.usage.cost, self.elapsed_ms / 1000)
         total = self.total
         aside = [child.share for child in self.children if child.started_at is not None and not child.status.over]
         usage = total.usage

@@ -6,18 +6,11 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.desktop.chat.entries import Call, Entry
-from app.desktop.chat.host import TranscriptHost
-from app.desktop.chat.messages import make_widget
 from app.desktop.chat.view import ChatView
-
-
-def turn() -> None:
-    for _ in range(4):
-        QApplication.processEvents()
+from tests.support.chat_view import shown_view, turn
 
 
 def entries(count: int, start: int = 0) -> list[Entry]:
@@ -31,14 +24,7 @@ def entries(count: int, start: int = 0) -> list[Entry]:
 
 @pytest.fixture
 def view(qtbot: QtBot) -> ChatView:
-    host = TranscriptHost()
-    made = ChatView(lambda entry, parent: make_widget(entry, host, parent))
-    made._host = host  # type: ignore[attr-defined]
-    qtbot.addWidget(made)
-    made.resize(900, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return shown_view(qtbot)
 
 
 def test_five_thousand_items_have_few_widgets_and_begin_at_the_end(view: ChatView) -> None:

@@ -6,18 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.desktop.chat.entries import Entry
-from app.desktop.chat.host import TranscriptHost
-from app.desktop.chat.messages import make_widget
 from app.desktop.chat.view import ChatView
 from app.desktop.replay.past import PastTeam, show_entries
 from app.domain.workflow import MessageRole
 from app.engine.services.team_replay import Snapshot
 from app.engine.services.team_views import AgentNode
 from app.engine.services.transcript import TranscriptEntry
+from tests.support.chat_view import shown_view, turn
 from tests.support.past import at, message, snapshot, tree
 
 
@@ -61,23 +59,11 @@ def test_what_was_not_told_yet_is_told_with_the_next_moment(qtbot: QtBot) -> Non
 
 @pytest.fixture
 def view(qtbot: QtBot) -> ChatView:
-    host = TranscriptHost()
-    made = ChatView(lambda entry, parent: make_widget(entry, host, parent))
-    made._host = host  # type: ignore[attr-defined]
-    qtbot.addWidget(made)
-    made.resize(900, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return shown_view(qtbot)
 
 
 def said(*texts: str) -> list[TranscriptEntry]:
     return [message(f"m{number}", "root", text, MessageRole.ASSISTANT, number) for number, text in enumerate(texts, 1)]
-
-
-def turn() -> None:
-    for _round in range(4):
-        QApplication.processEvents()
 
 
 def widgets(view: ChatView) -> list[Any]:

@@ -1,0 +1,26 @@
+"""A transcript's view in a window, for tests of what is shown in it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.desktop.chat.host import TranscriptHost
+from app.desktop.chat.items import item_maker
+from app.desktop.chat.view import ChatView
+
+
+def shown_view(qtbot: QtBot) -> ChatView:
+    """An empty view of 900 × 600 pixels on the screen."""
+    view = ChatView(item_maker(TranscriptHost()))
+    qtbot.addWidget(view)
+    view.resize(900, 600)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def turn() -> None:
+    """Let the window do what it has put off."""
+    for _round in range(4):
+        QApplication.processEvents()
