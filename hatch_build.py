@@ -22,10 +22,12 @@ class CatalogueHook(BuildHookInterface):
             compiled = source.with_suffix(".mo")
             with source.open("rb") as po, compiled.open("wb") as mo:
                 write_mo(mo, read_po(po))
-            included[str(compiled)] = f"app/_translations/{compiled.relative_to(root / 'translations').as_posix()}"
+            included[str(compiled)] = f"atelier_desk/_translations/{compiled.relative_to(root / 'translations').as_posix()}"
         if version != "editable":
             resources = root / "resources"
             included |= {
-                str(path): f"app/_resources/{path.relative_to(resources).as_posix()}" for path in resources.rglob("*") if path.is_file()
+                str(path): f"atelier_desk/_resources/{path.relative_to(resources).as_posix()}"
+                for path in resources.rglob("*")
+                if path.is_file() and path.parent.name != "screenshots"
             }
             build_data["force_include"].update(included)

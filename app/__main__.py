@@ -1,90 +1,10 @@
-"""``atelier`` and ``python -m app``: a command runs headless; without one the desktop opens, or what this machine can do instead."""
+"""``python -m app`` in a checkout: the program of the package ``atelier_desk`` beside this file. It is not installed."""
 
-from __future__ import annotations
-
-import argparse
-import asyncio
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-EXAMPLE_GOAL = "What is 12*7? Use the calculator."
+from atelier_desk.__main__ import main
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The program; gives its exit status."""
-    from app.cli.main import parse_or_exit, run_command
-
-    given = list(sys.argv[1:] if argv is None else argv)
-    arguments = parse_or_exit(given)
-    if isinstance(arguments, int):
-        return arguments
-    if arguments.command is not None:
-        return run_command(arguments, given)
-    return open_something(arguments, given)
-
-
-def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
-    """The desktop; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
-    from app.cli.main import accept_loss, data_root, parse_or_exit, register_commands, run_command, utf8_streams
-    from app.display import desktop_problem
-    from app.i18n import _
-
-    problem = desktop_problem()
-    if problem is None:
-        root = data_root(arguments)
-        raised = ask_holder_to_raise(root)
-        if raised is not None:
-            return raised
-        if arguments.accept_loss:
-            asyncio.run(accept_loss(root))
-        register_commands()
-        from app.desktop.app import main as desktop
-
-        return desktop(root, argv)
-    utf8_streams()
-    sys.stderr.write(_("The desktop cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
-    if sys.stdin is not None and sys.stdin.isatty():
-        sys.stderr.write(_("Opening the conversation in this terminal instead (atelier chat).") + "\n")
-        command = ["chat"]
-    else:
-        sys.stderr.write(_("There is no terminal either; running one example with the built-in model: {goal}", goal=EXAMPLE_GOAL) + "\n")
-        command = ["run", EXAMPLE_GOAL]
-    parsed = parse_or_exit([*argv, *command])
-    return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
-
-
-def ask_holder_to_raise(root: Path) -> int | None:
-    """Ask the process that holds the data folder to show its window: 0 when it does, 1 when it has none, None when nobody holds it."""
-    from app.domain.errors import AtelierError
-    from app.engine.ipc.client import find_holder
-    from app.i18n import _
-
-    async def ask() -> int | None:
-        holder = await find_holder(root)
-        if holder is None:
-            return None
-        try:
-            if await holder.raise_window():
-                return 0
-            sys.stderr.write(_("A command is using the data folder {path} at the moment; try again when it has ended.", path=root) + "\n")
-            return 1
-        finally:
-            holder.close()
-
-    from app.engine.ipc.address import read_note
-
-    if read_note(root) is None:
-        return None
-    try:
-        return asyncio.run(ask())
-    except AtelierError as error:
-        sys.stderr.write(error.localized(_) + "\n")
-        return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+sys.exit(main())

@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from team_pictures import Team, TeamPictures
 
-from app.desktop import app as desktop
-from app.desktop.theme import theme
-from app.domain.agent import AgentConfig
-from app.domain.chat import ChatReply, ToolCall, Usage
-from app.domain.memory import Memory, MemoryType
-from app.domain.task import TaskStatus
-from app.llm.scripted import ScriptedModel
+from atelier_desk.desktop import app as desktop
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.task import TaskStatus
+from atelier_desk.llm.scripted import ScriptedModel
 
 SIZE = (1360, 860)
 REPLY = {
@@ -231,7 +231,7 @@ def run(language: str, part: str, folder: Path) -> None:
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
-        from app.engine.atelier import Atelier
+        from atelier_desk.engine.atelier import Atelier
 
         model = scripted(language)
         factory = team.factory if part == "team" else lambda _agent: model

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.domain.agent import AgentConfig, Budget
-from app.domain.chat import ChatReply, ToolCall, Usage
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig, Budget
+from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
+from atelier_desk.llm.scripted import ScriptedModel, Step
 
 if TYPE_CHECKING:
     from screenshots import Photographer

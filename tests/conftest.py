@@ -15,7 +15,7 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 import pytest
 from hypothesis import HealthCheck, settings
 
-from app import i18n
+from atelier_desk import i18n
 from tests.support.clock import ManualClock
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app import display
-from app.display import desktop_problem, missing_library, qt_folder
+from atelier_desk import display
+from atelier_desk.display import desktop_problem, missing_library, qt_folder
 
 
 def test_no_display_is_named() -> None:

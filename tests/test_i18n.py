@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import UsageError
-from app.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, system_language
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, system_language
 
 
 def test_a_placeholder_may_have_any_name() -> None:

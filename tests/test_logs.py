@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app import logs
+from atelier_desk import logs
 
 SECRET = "sk-sentinel-4711"
-log = logging.getLogger("app.test")
+log = logging.getLogger("atelier_desk.test")
 
 
 @pytest.fixture(autouse=True)
@@ -84,10 +84,10 @@ def test_the_file_rotates_and_is_private(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_text_that_is_not_valid_unicode_is_written(tmp_path: Path) -> None:
     logs.set_up(tmp_path, stderr=False)
-    record = logging.makeLogRecord({"name": "app.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"})
+    record = logging.makeLogRecord({"name": "atelier_desk.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"})
     # Straight to our handlers: what pytest captures of a test must be text that can be sent between its processes.
     for handler in logging.getLogger().handlers:
-        if type(handler).__module__ in ("app.logs", "logging.handlers"):
+        if type(handler).__module__ in ("atelier_desk.logs", "logging.handlers"):
             handler.handle(record)
     assert "\\ud800" in written(tmp_path)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from app.__main__ import ask_holder_to_raise, main
-from app.engine.ipc import command_handler, set_command_handler
-from app.engine.ipc.server import IpcServer
-from app.storage.datadir import DataDir
+from atelier_desk.__main__ import ask_holder_to_raise, main
+from atelier_desk.engine.ipc import command_handler, set_command_handler
+from atelier_desk.engine.ipc.server import IpcServer
+from atelier_desk.storage.datadir import DataDir
 
 
 @contextmanager
@@ -48,9 +48,9 @@ def datadir(tmp_path: Path) -> DataDir:
 def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[str]]]]:
     """A desktop that only notes how it was opened."""
     opened: list[tuple[Path, list[str]]] = []
-    module: Any = types.ModuleType("app.desktop.app")
+    module: Any = types.ModuleType("atelier_desk.desktop.app")
     module.main = lambda data_dir, argv: opened.append((data_dir, argv)) or 7
-    monkeypatch.setitem(sys.modules, "app.desktop.app", module)
+    monkeypatch.setitem(sys.modules, "atelier_desk.desktop.app", module)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     yield opened
     set_command_handler(None)

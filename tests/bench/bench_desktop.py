@@ -3,7 +3,7 @@
 Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its own; the parent
 only starts them and compares.
 
-* first paint: from the start of the process to the first painted window, ``python -m app`` against an empty QMainWindow; goal ratio ≤ 2.5
+* first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty QMainWindow; goal ≤ 2.5
 * stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a conversation
   of 5 000 messages, over the real engine on its own thread; goal p99 ≤ 25 ms, max ≤ 50 ms
   besides, the processor time the UI thread used between two ticks, which other programs on the machine do not change
@@ -109,14 +109,14 @@ def child_empty(started: float) -> None:
 
 
 def child_atelier(started: float, folder: Path) -> None:
-    """``python -m app`` up to the first paint."""
-    import app.__main__ as program
+    """``python -m atelier_desk`` up to the first paint."""
+    import atelier_desk.__main__ as program
 
     def painted(_bridge: Any) -> None:
         report(paint=time.time() - started, cpu=time.process_time(), rss=resident_mb())
         os._exit(0)
 
-    import app.desktop.bridge as bridge
+    import atelier_desk.desktop.bridge as bridge
 
     bridge.Bridge.start_engine = painted  # type: ignore[method-assign]
     program.main(["--data-dir", str(folder)])
@@ -129,7 +129,7 @@ class PacedModel:
         self._text = text
 
     async def stream(self, request: Any) -> AsyncIterator[Any]:
-        from app.domain.chat import ChatReply, ReplyDone, TextDelta
+        from atelier_desk.domain.chat import ChatReply, ReplyDone, TextDelta
 
         pieces = [self._text[i : i + 4] for i in range(0, len(self._text), 4)]
         began = time.perf_counter()
@@ -143,8 +143,8 @@ class PacedModel:
 
 async def fill(atelier: Any, count: int) -> str:
     """A workflow with ``count`` messages, in turns of a question and an answer."""
-    from app.domain.workflow import Message, MessageRole, Run, RunStatus
-    from app.storage.commit import Commit
+    from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus
+    from atelier_desk.storage.commit import Commit
 
     source = random.Random(3)
     workflow = await atelier.workflows.create("Long conversation")
@@ -241,14 +241,14 @@ class Probe:
 
 def child_stream(folder: Path, seconds: float) -> None:
     """The real program with a paced model."""
-    from app.desktop import app as desktop
+    from atelier_desk.desktop import app as desktop
 
     shared: dict[str, Any] = {}
     model = PacedModel(reply_text(round(seconds * RATE * 4 * 1.1)))
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
-        from app.engine.atelier import Atelier
+        from atelier_desk.engine.atelier import Atelier
 
         async with Atelier.open(data_dir, model_factory=lambda _agent: model) as atelier:
             await atelier.settings.update(first_start_done=True)

@@ -17,23 +17,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.domain.base import new_id
-from app.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
-from app.domain.clock import SystemClock
-from app.domain.workflow import Workflow
-from app.llm.embedders.builtin import BuiltinEmbedder
-from app.llm.guided import GuidedModel
-from app.llm.guided.actions import action_of
-from app.llm.guided.language import plain
-from app.llm.local.models import STARTER
-from app.llm.local.provider import LocalProvider
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
-from app.tools.base import AskUser, ToolContext
-from app.tools.core.expression import evaluate
-from app.tools.memory.search import MemorySearch
-from app.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+from atelier_desk.llm.guided import GuidedModel
+from atelier_desk.llm.guided.actions import action_of
+from atelier_desk.llm.guided.language import plain
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.local.provider import LocalProvider
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from atelier_desk.tools.base import AskUser, ToolContext
+from atelier_desk.tools.core.expression import evaluate
+from atelier_desk.tools.memory.search import MemorySearch
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
 TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.domain.agent import AgentConfig, ToolMode
-from app.engine.services.prompt_cost import prompt_cost
-from app.tools.base import ToolCategory
-from app.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.domain.agent import AgentConfig, ToolMode
+from atelier_desk.engine.services.prompt_cost import prompt_cost
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 

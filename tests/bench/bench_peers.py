@@ -29,8 +29,8 @@ MODULES = {
     "pydantic-ai": ("pydantic_ai_peer", "from pydantic_ai import Agent; from pydantic_ai.models.openai import OpenAIChatModel"),
     "openai-agents": ("openai_agents_peer", "from agents import Agent, Runner, OpenAIChatCompletionsModel"),
     "langgraph": ("langgraph_peer", "from langgraph.prebuilt import create_react_agent; from langchain_openai import ChatOpenAI"),
-    "atelier:no_fsync": ("atelier_peer:no_fsync", "from app.engine import Atelier"),
-    "atelier:fsync": ("atelier_peer:fsync", "from app.engine import Atelier"),
+    "atelier:no_fsync": ("atelier_peer:no_fsync", "from atelier_desk.engine import Atelier"),
+    "atelier:fsync": ("atelier_peer:fsync", "from atelier_desk.engine import Atelier"),
 }
 WORDS = 1000
 """Words of the long reply."""

@@ -20,16 +20,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from app.domain.agent import AgentConfig
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine import Atelier
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.openai import FakeOpenAI
 
 MEMORY = "import psutil; print(time.process_time() - t, psutil.Process().memory_info().rss / 2**20)"
-IMPORT = f"import time; t = time.process_time(); from app.engine import Atelier; {MEMORY}"
+IMPORT = f"import time; t = time.process_time(); from atelier_desk.engine import Atelier; {MEMORY}"
 BARE = f"import time; t = time.process_time(); {MEMORY}"
 AGENT = AgentConfig(name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "6*7"})

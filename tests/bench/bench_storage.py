@@ -20,12 +20,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from app.domain.workflow import Message, MessageRole, Workflow
-from app.storage import tables
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.repositories.base import insert_all, upsert
-from app.storage.store import Store
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.storage import tables
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.base import insert_all, upsert
+from atelier_desk.storage.store import Store
 
 BATCH = 500
 SINGLES = 200

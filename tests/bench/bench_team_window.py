@@ -52,7 +52,7 @@ class TeamModels:
         self._text = reply_text(round(seconds * RATE * 4))
 
     def factory(self, config: Any) -> Any:
-        from app.llm.scripted import ScriptedModel
+        from atelier_desk.llm.scripted import ScriptedModel
 
         role = {"Writer": self._writer, "Worker": self._worker}.get(config.name, self._lead)
 
@@ -89,14 +89,14 @@ class TeamModels:
 
 
 def _calls(key: str, tool: str, /, **arguments: Any) -> Any:
-    from app.domain.chat import ChatReply, ToolCall, Usage
+    from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 
     usage = Usage(tokens_input=900, tokens_output=40)
     return ChatReply(content="I look at it.", tool_calls=(ToolCall(id=key, name=tool, arguments=arguments),), usage=usage)
 
 
 def _agent(name: str) -> Any:
-    from app.domain.agent import AgentConfig, ApprovalMode
+    from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 
     tools = ("CalculatorTool", "TodoTool", "ParallelTasksTool")
     return AgentConfig(name=name, provider="local", model="scripted", tools=tools, approval=ApprovalMode.AUTO)
@@ -175,7 +175,7 @@ class Probe:
         return str(workflow.id)
 
     async def _replay(self, workflow_id: str) -> int:
-        from app.desktop.replay.player import SPEEDS
+        from atelier_desk.desktop.replay.player import SPEEDS
 
         conductor = self.program.window.conductor
         self.ticker.start()
@@ -207,13 +207,13 @@ class Probe:
 
 def child(folder: Path, seconds: float) -> None:
     """The real program with scripted models."""
-    from app.desktop import app as desktop
+    from atelier_desk.desktop import app as desktop
 
     models = TeamModels(seconds)
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
-        from app.engine.atelier import Atelier
+        from atelier_desk.engine.atelier import Atelier
 
         async with Atelier.open(data_dir, model_factory=models.factory) as atelier:
             await atelier.settings.update(first_start_done=True)

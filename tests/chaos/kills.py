@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from app.engine import Atelier
-from app.llm.secrets import KeyVault
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.secrets import KeyVault
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS_PER_WORLD = 6

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.domain.agent import AgentConfig, ApprovalMode
-from app.domain.chat import ChatReply, ChatRequest, Role, ToolCall
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.worker import AppendLine, acknowledge, fault_at
 
 WIDTH = 8

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.events import ToolCallFinished, ToolCallStarted
-from app.engine.journal import run_events
+from atelier_desk.domain.events import ToolCallFinished, ToolCallStarted
+from atelier_desk.engine.journal import run_events
 from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
 from tests.chaos.worker import CALLS
 

@@ -15,13 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ChatReply, ChatRequest, Role, ToolCall
-from app.domain.stream import StreamEvent
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel
-from app.llm.secrets import KeyVault
-from app.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 
 CALLS = 20
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from app.__main__ import main
-from app.domain.approval import ApprovalFlags, ApprovalSettings
-from app.domain.settings import Settings
-from app.engine.atelier import Atelier
-from app.engine.ipc import set_command_handler
-from app.llm.scripted import ScriptedModel, Step
-from app.llm.secrets import KeyVault
-from app.storage.datadir import DataDir, default_data_dir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
+from atelier_desk.__main__ import main
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
+from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.datadir import DataDir, default_data_dir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder
 
 
@@ -103,7 +103,7 @@ def approvals(tmp_path: Path) -> Configure:
 
 @pytest.fixture(autouse=True)
 def _leave_no_trace() -> Any:
-    from app import logs
+    from atelier_desk import logs
 
     yield
     logs.close()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.cli.approval_words import decision
-from app.domain.approval import NOBODY_TO_ASK
-from app.llm.scripted import ScriptedModel
+from atelier_desk.cli.approval_words import decision
+from atelier_desk.domain.approval import NOBODY_TO_ASK
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result
 from tests.cli.test_run import calculate, call
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.chat import ToolCall
-from app.domain.errors import ProviderError
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.services.test_agents import FILE
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from app.cli.dispatch import execute
-from app.cli.main import serving
-from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, OnTimeout
-from app.domain.workflow import RunStatus
-from app.engine import Atelier
-from app.engine.ipc.client import find_holder
-from app.llm.scripted import ScriptedModel, Step
-from app.llm.secrets import KeyVault
+from atelier_desk.cli.dispatch import execute
+from atelier_desk.cli.main import serving
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, OnTimeout
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.ipc.client import find_holder
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.secrets import KeyVault
 from tests.cli.test_run import calculate
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal

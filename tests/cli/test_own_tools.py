@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 SHOUT = '''
-from app.tools.custom import tool
+from atelier_desk.tools.custom import tool
 
 @tool
 def shout(text: str) -> str:

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from app import i18n
-from app.cli import agent_options
-from app.cli.argparse_words import WORDS
-from app.cli.commands import memory, providers
-from app.cli.parser import HelpShown, Usage, parse
-from app.domain.agent import ApprovalMode, ToolDialect, ToolMode
-from app.domain.memory import MemoryScope, MemoryType
-from app.domain.provider import ProviderKind
+from atelier_desk import i18n
+from atelier_desk.cli import agent_options
+from atelier_desk.cli.argparse_words import WORDS
+from atelier_desk.cli.commands import memory, providers
+from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.domain.agent import ApprovalMode, ToolDialect, ToolMode
+from atelier_desk.domain.memory import MemoryScope, MemoryType
+from atelier_desk.domain.provider import ProviderKind
 from tests.cli.conftest import Cli
 
 
@@ -128,7 +128,7 @@ def test_the_choices_are_the_domain_s() -> None:
 @pytest.mark.parametrize("argv", [["--version"], ["run"], ["--help"]])
 def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
     code = (
-        "import sys; from app.__main__ import main; main(sys.argv[1:]);"
+        "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]);"
         "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, timeout=60)

@@ -20,11 +20,11 @@ SENTINEL = "sk-sentinel-77d1c0ffee"
 PROGRAM = textwrap.dedent(
     """
     import asyncio, json, os, sys
-    from app.__main__ import main
-    from app.engine.atelier import Atelier
-    from app.domain.chat import ToolCall
-    from app.llm.scripted import ScriptedModel
-    from app.llm.secrets import KeyVault
+    from atelier_desk.__main__ import main
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.domain.chat import ToolCall
+    from atelier_desk.llm.scripted import ScriptedModel
+    from atelier_desk.llm.secrets import KeyVault
     from tests.engine.conftest import WordEmbedder
 
     def step(value):
@@ -33,7 +33,7 @@ PROGRAM = textwrap.dedent(
     real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
 
     if os.environ.get("TEST_HANG"):
-        from app.engine.runs import RunManager
+        from atelier_desk.engine.runs import RunManager
 
         async def hang(self, run_id):
             await asyncio.Event().wait()

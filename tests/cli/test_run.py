@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.cli.output import Terminal
-from app.domain.chat import ToolCall
-from app.domain.errors import ProviderError
-from app.domain.stream import StreamEvent
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.cli.output import Terminal
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli
 
 

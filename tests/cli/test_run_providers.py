@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.provider import ProviderKind
+from atelier_desk.domain.provider import ProviderKind
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -29,7 +29,7 @@ SERVERS: dict[ProviderKind, type[Any]] = {
 async def atelier(data: Path, *argv: str) -> tuple[int, str]:
     """Run the program; returns its exit status and standard output."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "app", "--data-dir", str(data), *argv,
+        sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *argv,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "SERVER_KEY": "k" * 24}, cwd=Path(__file__).resolve().parents[2],
     )  # fmt: skip

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from app.domain.approval import ApprovalFlags
-from app.domain.chat import ChatRequest, Role, ToolCall
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.approval import ApprovalFlags
+from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import ask, calculate, call
 

@@ -12,8 +12,8 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.theme import theme
+from atelier_desk import i18n
+from atelier_desk.desktop.theme import theme
 
 
 @pytest.fixture(autouse=True)

@@ -17,13 +17,13 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop import app as desktop
-from app.desktop.crash import CrashHandler, report_text
-from app.domain.agent import Agent, AgentConfig
-from app.domain.errors import StorageError
-from app.domain.settings import Settings
-from app.engine.bus import EventBus
+from atelier_desk import i18n
+from atelier_desk.desktop import app as desktop
+from atelier_desk.desktop.crash import CrashHandler, report_text
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.bus import EventBus
 from tests.support.fake_bridge import FakeAtelier
 
 
@@ -142,7 +142,7 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
 
 
 def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
-    from app import logs
+    from atelier_desk import logs
 
     shown: list[tuple[str, str]] = []
     handler = CrashHandler(tmp_path, lambda text, path: shown.append((text, path)))
@@ -160,7 +160,7 @@ def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
 
 
 def test_report_names_version_and_platform() -> None:
-    from app import __version__
+    from atelier_desk import __version__
 
     assert __version__ in report_text(RuntimeError("x"))
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop import background
+from atelier_desk.desktop import background
 from tests.desktop.test_conductor import Program
 from tests.support.fake_bridge import settle
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.desktop.bridge import Bridge, coalesce
-from app.domain.errors import StorageError
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine.bus import EventBus
+from atelier_desk.desktop.bridge import Bridge, coalesce
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine.bus import EventBus
 
 
 class Engine:

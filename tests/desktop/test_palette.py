@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
-from app.desktop.actions import ActionRegistry, ActionSpec, action
-from app.desktop.palette import Command, CommandPalette, score
+from atelier_desk.desktop.actions import ActionRegistry, ActionSpec, action
+from atelier_desk.desktop.palette import Command, CommandPalette, score
 
 
 class Window(QMainWindow):

@@ -7,13 +7,13 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.base import Pane
-from app.desktop.theme import theme
-from app.desktop.window import LAYOUT_VERSION, MainWindow
-from app.domain.agent import Agent, AgentConfig
-from app.domain.errors import StorageError
-from app.domain.settings import Settings
-from app.domain.workflow import Workflow
+from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 

@@ -12,12 +12,12 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.stepping import StepBar
-from app.domain.chat import ToolCall
-from app.domain.events import PauseReason, RunPaused, RunResumed
-from app.domain.workflow import RunMode, RunStatus
-from app.engine.atelier import Atelier
-from app.llm.scripted import ScriptedModel
+from atelier_desk.desktop.stepping import StepBar
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events import PauseReason, RunPaused, RunResumed
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.support.fake_bridge import FakeBridge
 from tests.support.runs import agent
 

@@ -12,12 +12,12 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.theme import theme
-from app.desktop.window import MainWindow, first_view
-from app.domain.agent import Agent, AgentConfig
-from app.domain.errors import StorageError
-from app.domain.settings import Settings
-from app.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.window import MainWindow, first_view
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NAMES = [
@@ -142,8 +142,8 @@ def test_problems_become_toasts(program: Program) -> None:
 async def test_language_change_reaches_every_part(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     await program.start(workflow="w1")
     words = {"Settings": "Réglages", "New workflow": "Nouveau", "Message": "Le message"}
-    import app.desktop.chat.composer as composer
-    import app.desktop.sidebar.foot as foot
+    import atelier_desk.desktop.chat.composer as composer
+    import atelier_desk.desktop.sidebar.foot as foot
 
     def translate(text: str, **params: Any) -> str:
         return words.get(text, text).format(**params)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.e2e.harness import Desk, scripted
 from tests.e2e.wire import ModelServer
 

@@ -32,12 +32,12 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.desktop.app import Program
-from app.desktop.window import MainWindow
-from app.engine.atelier import Atelier
-from app.engine.ipc.server import IpcServer
-from app.llm.scripted import ScriptedModel, Step
-from app.llm.secrets import KeyVault
+from atelier_desk.desktop.app import Program
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.ipc.server import IpcServer
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.secrets import KeyVault
 
 T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)

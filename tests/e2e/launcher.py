@@ -2,9 +2,9 @@
 
     python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT]
 
-Everything but the model is real: ``app.__main__``, the window, the engine's thread, the database, the local socket. The model makes three
-tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where it was. With
-``--hold-at N`` its reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
+Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local socket. The model
+makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where
+it was. With ``--hold-at N`` its reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
 
 What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event, ``holding``, ``raised``.
 """
@@ -23,11 +23,11 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
 
-from app.domain.chat import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
-from app.domain.stream import StreamEvent
-from app.engine.atelier import Atelier
-from app.llm.scripted import ScriptedModel
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
 from tests.e2e.asking import task
 
 TASKS = ("Measure", "Cut", "Glue")
@@ -121,7 +121,7 @@ def main() -> int:
     parser.add_argument("--minimized", action="store_true")
     arguments = parser.parse_args()
     use_model(Carpenter(arguments.hold_at))
-    from app.__main__ import main as program
+    from atelier_desk.__main__ import main as program
 
     qt = QApplication([sys.argv[0]])
     hand = Hand(arguments.send)

@@ -10,8 +10,8 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QWidget
 
-from app.domain.agent import ApprovalMode
-from app.domain.workflow import RunStatus
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, child, rendered
 from tests.e2e.wire import ModelServer, batch, calls, config, held, hire, spawn, told

@@ -6,8 +6,8 @@ import asyncio
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.domain.chat import ToolCall
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import rendered
 

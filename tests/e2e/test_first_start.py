@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.settings import Settings
+from atelier_desk.domain.settings import Settings
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk
 

@@ -68,7 +68,7 @@ def environment() -> dict[str, str]:
 
 def atelier(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command as a user types it: the real program, with no scripted model in its process."""
-    command = [sys.executable, "-m", "app", "--data-dir", str(data), *arguments]
+    command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, env=environment(), check=False)
 
 

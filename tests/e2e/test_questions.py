@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
-from app.domain.chat import ChatRequest, Role
-from app.domain.question import QuestionStatus
+from atelier_desk.domain.chat import ChatRequest, Role
+from atelier_desk.domain.question import QuestionStatus
 from tests.e2e.asking import ask
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered

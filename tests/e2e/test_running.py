@@ -7,11 +7,11 @@ from typing import Any
 
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.domain.agent import Budget
-from app.domain.chat import Role
-from app.domain.errors import ProviderError
-from app.domain.workflow import RunStatus
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import Role
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.asking import calculate, report
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered

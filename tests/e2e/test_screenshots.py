@@ -12,9 +12,9 @@ import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.desktop.theme.tokens import DARK, LIGHT, Tokens
-from app.domain.chat import ChatReply
-from app.llm.scripted import Step
+from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens
+from atelier_desk.domain.chat import ChatReply
+from atelier_desk.llm.scripted import Step
 from tests.e2e.asking import ask, calculate, remember, report, task
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk

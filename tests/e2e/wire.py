@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
-from app.domain.agent import AgentConfig, ApprovalMode
-from app.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
 from tests.support.servers.base import Call, Reply, Request, Response, Step
 from tests.support.servers.openai import FakeOpenAI
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel, Step
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.secrets import KeyVault
 
 
 class WordEmbedder:
@@ -28,7 +28,8 @@ class WordEmbedder:
             for word in text.lower().split():
                 out[row, sum(word.encode()) % self.dimension] += 1
         norms = np.linalg.norm(out, axis=1, keepdims=True)
-        return out / np.where(norms == 0, 1, norms)
+        unit: np.ndarray = out / np.where(norms == 0, 1, norms)
+        return unit
 
     async def aclose(self) -> None:
         return None

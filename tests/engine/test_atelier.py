@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ImagePart
-from app.domain.errors import LimitError, NotFoundError, StorageError
-from app.domain.question import QuestionStatus
-from app.domain.settings import EmbedderSettings
-from app.domain.stream import ChunkType
-from app.engine import Atelier
-from app.engine.runs import check_message
-from app.i18n import language
-from app.llm.scripted import ScriptedModel
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.settings import EmbedderSettings
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.runs import check_message
+from atelier_desk.i18n import language
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
@@ -28,7 +28,7 @@ HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "jso
 
 
 def test_importing_the_engine_loads_nothing_heavy() -> None:
-    code = f"import sys, app.engine; print([name for name in {HEAVY!r} if name in sys.modules])"
+    code = f"import sys, atelier_desk.engine; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -62,7 +62,7 @@ async def test_a_new_workflow_is_named_after_its_first_message(open_atelier: Ope
 async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.settings.update(language="fr")
-    from app.i18n import set_language
+    from atelier_desk.i18n import set_language
 
     set_language("en")
     async with open_atelier():
@@ -71,7 +71,7 @@ async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener)
 
 async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
     code = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom app.engine import Atelier\n"
+        "import asyncio, sys\nfrom pathlib import Path\nfrom atelier_desk.engine import Atelier\n"
         "async def main():\n"
         "    try:\n"
         "        async with Atelier.open(Path(sys.argv[1])): print('open')\n"
@@ -85,7 +85,7 @@ async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: O
 
 async def test_an_embedder_whose_server_is_gone_does_not_hold_up_the_start(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
-        from app.domain.provider import ProviderConfig, ProviderKind
+        from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 
         await atelier.providers.save(ProviderConfig(name="gone", kind=ProviderKind.OLLAMA, base_url="http://127.0.0.1:9"))
         settings = (await atelier.settings.get()).model_copy(
@@ -189,7 +189,7 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
 
 
 async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.storage.store import Store
+    from atelier_desk.storage.store import Store
 
     opened: list[bool] = []
     real = Store.open

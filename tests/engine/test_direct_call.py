@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role
-from app.domain.errors import ProviderError
-from app.domain.workflow import RunStatus
-from app.engine.direct_call import DirectCallModel, answer_direct_calls, direct_agent, direct_message
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.direct_call import DirectCallModel, answer_direct_calls, direct_agent, direct_message
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import ProviderError, StorageError
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.engine import doctor
-from app.engine.doctor import Check, checks
-from app.storage import refused
+from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.engine import doctor
+from atelier_desk.engine.doctor import Check, checks
+from atelier_desk.storage import refused
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.support.servers.openai import FakeOpenAI
 

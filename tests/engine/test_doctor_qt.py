@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.doctor import _qt
+from atelier_desk.engine.doctor import _qt
 
 
 async def test_qt_is_imported_in_a_process_of_its_own() -> None:

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalSettings, ApprovalStatus, Decision
-from app.domain.base import new_id
-from app.domain.chat import ChatRequest, Role, ToolCall
-from app.domain.events import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.domain.task import Task
-from app.domain.workflow import RunStatus, Workflow
-from app.engine import Atelier
-from app.engine.history import _CommitOrder, workflow_events
-from app.engine.journal import run_events
-from app.engine.services.team_views import NOT_STARTED
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.domain.events import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import RunStatus, Workflow
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.history import _CommitOrder, workflow_events
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.services.team_views import NOT_STARTED
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 

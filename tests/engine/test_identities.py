@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.engine.identities import renamed
+from atelier_desk.engine.identities import renamed
 
 
 def test_identities_are_replaced_wherever_they_stand() -> None:

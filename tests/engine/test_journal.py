@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.agent import Budget
-from app.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
-from app.domain.chat import ChatReply, ImagePart, ToolCall, Usage
-from app.domain.errors import ConflictError, ProviderError
-from app.domain.events import (
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.chat import ChatReply, ImagePart, ToolCall, Usage
+from atelier_desk.domain.errors import ConflictError, ProviderError
+from atelier_desk.domain.events import (
     ApprovalAskedAgain,
     ApprovalDecided,
     ApprovalRequested,
@@ -49,15 +49,15 @@ from app.domain.events import (
     WindowLearned,
     event_body_adapter,
 )
-from app.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.domain.task import Task
-from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
-from app.domain.workflow import RunMode, RunStatus
-from app.engine import Atelier
-from app.engine.journal import MOST_FOLLOWING, RunHandle, run_events
-from app.engine.run.state import RunState
-from app.llm.secrets import remember
-from app.storage.commit import Commit
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import MOST_FOLLOWING, RunHandle, run_events
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.llm.secrets import remember
+from atelier_desk.storage.commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.test_runs import agent, calculate
 

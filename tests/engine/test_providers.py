@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine import Atelier
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.mistral import FakeMistral

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.question import QuestionStatus
-from app.engine.question_gate import WorkflowQuestionGate
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.engine.question_gate import WorkflowQuestionGate
 from tests.support.clock import ManualClock
 
 UNRESPONSIVE = "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in {n} seconds."

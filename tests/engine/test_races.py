@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import Budget
-from app.domain.chat import ToolCall
-from app.domain.errors import ConflictError, NotFoundError, StorageError
-from app.domain.events import (
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
+from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
     ModelReplied,
@@ -23,14 +23,14 @@ from app.domain.events import (
     ToolCallStarted,
     UserMessage,
 )
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.domain.workflow import Run, RunStatus
-from app.engine import Atelier
-from app.engine.journal import run_events
-from app.engine.run.reduce import fold
-from app.llm.scripted import ScriptedModel
-from app.storage.commit import Commit
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.storage.commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.test_runs import Blocking, agent, ask, calculate, start
 
@@ -243,7 +243,7 @@ class Stubborn(Blocking):
         try:
             return await super().run(input, context)
         except asyncio.CancelledError:
-            from app.tools.base import ToolResult
+            from atelier_desk.tools.base import ToolResult
 
             return ToolResult.ok(stubborn=True)
 

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.domain.agent import AgentConfig, Budget, ToolMode
-from app.domain.chat import ChatReply, ToolCall
-from app.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
-from app.domain.events import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunMode, RunStatus
-from app.engine import Atelier
-from app.engine.journal import run_events
-from app.llm.scripted import ScriptedModel
-from app.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
+from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
+from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.events import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.engine.conftest import Opener, Recorder
 from tests.support.runs import agent as agent_of
 

@@ -14,20 +14,20 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.agent import ApprovalMode, Budget
-from app.domain.approval import ApprovalStatus, Decision
-from app.domain.chat import ChatRequest, ToolCall
-from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from app.domain.events import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
-from app.domain.question import QuestionStatus
-from app.domain.stream import StreamEvent
-from app.domain.team import ChildStatus
-from app.domain.workflow import Run, RunMode, RunStatus
-from app.engine import Atelier
-from app.engine.journal import run_events
-from app.engine.run.reduce import fold
-from app.llm.scripted import ScriptedModel, Step
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import ApprovalMode, Budget
+from atelier_desk.domain.approval import ApprovalStatus, Decision
+from atelier_desk.domain.chat import ChatRequest, ToolCall
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.events import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.workflow import Run, RunMode, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import WordEmbedder
 from tests.engine.test_runs import TOOLS, agent, ask, calculate
 

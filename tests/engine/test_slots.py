@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from app.engine.slots import Slots
+from atelier_desk.engine.slots import Slots
 
 
 async def test_slots_are_handed_out_in_the_order_of_asking() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.domain.chat import (
+from atelier_desk.domain.chat import (
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -21,11 +21,11 @@ from app.domain.chat import (
     ToolCallDelta,
     ToolSpec,
 )
-from app.domain.clock import Clock
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.llm.factory import create_http_provider
-from app.llm.provider import HttpProvider
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.secrets import KeyVault
 
 ADD = ToolSpec(
     name="CalculatorTool",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import FinishReason, ToolCall
-from app.llm.assembly import ReplyAssembler, arguments_of, new_call_id
+from atelier_desk.domain.chat import FinishReason, ToolCall
+from atelier_desk.llm.assembly import ReplyAssembler, arguments_of, new_call_id
 from tests.llm.streams import ask, called, reply_of, result
 
 

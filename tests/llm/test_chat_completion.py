@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.chat import ChatReply, ReplyDone, TextDelta, ToolCallDelta
-from app.domain.errors import ProviderError
-from app.llm.chat_completion import ChatCompletionParser
-from app.llm.errors import Where
+from atelier_desk.domain.chat import ChatReply, ReplyDone, TextDelta, ToolCallDelta
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.chat_completion import ChatCompletionParser
+from atelier_desk.llm.errors import Where
 from tests.llm.streams import JSON, arguments, ask, joined
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.openai import FakeOpenAI

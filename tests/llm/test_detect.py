@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from app.domain.provider import ProviderKind
-from app.llm.detect import detect
+from atelier_desk.domain.provider import ProviderKind
+from atelier_desk.llm.detect import detect
 from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
 from tests.support.servers.ollama import FakeOllama

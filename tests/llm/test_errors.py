@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.i18n import _
-from app.llm.errors import Where, parse_body, payload_error, response_error, retry_after
-from app.llm.secrets import remember
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.i18n import _
+from atelier_desk.llm.errors import Where, parse_body, payload_error, response_error, retry_after
+from atelier_desk.llm.secrets import remember
 from tests.llm.streams import JSON
 
 WHERE = Where("Server", "big-model")

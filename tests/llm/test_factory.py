@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import UsageError
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.llm.factory import create_http_provider, create_provider
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.factory import create_http_provider, create_provider
+from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
 
 
@@ -34,7 +34,8 @@ def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
 
 def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
-        "import sys, app.llm.factory, app.llm.openai_compatible, app.llm.mistral, app.llm.ollama, app.llm.detect, app.llm.embedders.remote;"
+        "import sys; from atelier_desk.llm import factory, openai_compatible, mistral, ollama, detect;"
+        "from atelier_desk.llm.embedders import remote;"
         "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import TextDelta
-from app.domain.errors import ProviderError, UsageError
-from app.llm import http
-from app.llm.http import HttpClient, checked_base_url, is_loopback
-from app.llm.retry import RetryPolicy
+from atelier_desk.domain.chat import TextDelta
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.llm import http
+from atelier_desk.llm.http import HttpClient, checked_base_url, is_loopback
+from atelier_desk.llm.retry import RetryPolicy
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply

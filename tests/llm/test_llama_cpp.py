@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import FinishReason, TextDelta
-from app.domain.clock import SystemClock
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.domain.provider import ProviderKind
-from app.llm.detect import detect
+from atelier_desk.domain.chat import FinishReason, TextDelta
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.provider import ProviderKind
+from atelier_desk.llm.detect import detect
 from tests.llm.streams import ADD, ask, called, collect, provider, reply_of, result
 
 pytestmark = pytest.mark.model

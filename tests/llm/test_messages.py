@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.chat import ChatMessage, ImagePart, Role, ToolCall
-from app.llm.messages import CONTINUE, arguments_object, arguments_text, arrange, function_name, mistral_id
+from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.llm.messages import CONTINUE, arguments_object, arguments_text, arrange, function_name, mistral_id
 from tests.llm.streams import called, result
 
 IMAGE = ImagePart(media_type="image/png", data="aGk=")

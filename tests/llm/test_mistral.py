@@ -18,11 +18,11 @@ from mistral_common.protocol.instruct.validator import (
 )
 from mistralai.client.models import AssistantMessage
 
-from app.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.llm.errors import Where
-from app.llm.mistral import MistralProvider
-from app.llm.openai_compatible import ChatCompletionParser
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.mistral import MistralProvider
+from atelier_desk.llm.openai_compatible import ChatCompletionParser
 from tests.llm.streams import ADD, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.llm.errors import Where
-from app.llm.ollama import OllamaParser, OllamaProvider
-from app.llm.tokens import estimate_request
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
+from atelier_desk.llm.tokens import estimate_request
 from tests.llm.streams import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import ChatMessage, FinishReason, ImagePart, Role, TextDelta, Usage
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, Role, TextDelta, Usage
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply

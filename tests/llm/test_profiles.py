@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.agent import AgentConfig, ToolDialect
-from app.domain.provider import ModelInfo, ProviderKind
-from app.llm.prices import price_of
-from app.llm.profiles import dialect_for, looks_like_embedder, merge_profile, profile
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.prices import price_of
+from atelier_desk.llm.profiles import dialect_for, looks_like_embedder, merge_profile, profile
 
 
 @pytest.mark.parametrize(

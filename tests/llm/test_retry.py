@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import RetryDelta, TextDelta
-from app.domain.errors import ProviderError
-from app.llm.errors import Where, provider_error
-from app.llm.retry import RetryPolicy, call_with_retries, retryable
+from atelier_desk.domain.chat import RetryDelta, TextDelta
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.retry import RetryPolicy, call_with_retries, retryable
 from tests.llm.streams import ask, collect, joined, provider, retries
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply

@@ -10,9 +10,9 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
-from app.domain.errors import ProviderError
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.llm.secrets import KeyVault, redact, remember
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.secrets import KeyVault, redact, remember
 
 KEY = "sk-vault-0123456789"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm import sse
-from app.llm.sse import Event, EventDecoder, LineDecoder, LineTooLongError
+from atelier_desk.llm import sse
+from atelier_desk.llm.sse import Event, EventDecoder, LineDecoder, LineTooLongError
 
 
 def lines_of(*pieces: bytes) -> list[str]:

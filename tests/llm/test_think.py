@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ThinkSplitter
 
 PARTS = st.lists(st.sampled_from(["<think>", "</think>", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map("".join)
 

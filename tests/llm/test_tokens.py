@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.chat import ChatMessage, ImagePart, Role, Usage
-from app.domain.provider import ModelInfo
-from app.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request
+from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, Usage
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request
 from tests.llm.streams import ADD, ask, called
 
 

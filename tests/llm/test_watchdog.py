@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.llm.watchdog import Stalled, Watchdog
+from atelier_desk.llm.watchdog import Stalled, Watchdog
 from tests.support.clock import ManualClock
 
 

@@ -20,7 +20,7 @@ def script(load: Load) -> ModuleType:
 def template() -> Catalog:
     catalogue = Catalog()
     for message in ("Save", "Hello {name}", ("{n} file", "{n} files")):
-        catalogue.add(message, None, [("app/x.py", 1)])
+        catalogue.add(message, None, [("app/atelier_desk/x.py", 1)])
     return catalogue
 
 
@@ -49,7 +49,7 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
 def test_bad_translations_are_named(script: ModuleType, template: Catalog, changes: dict[str, str], problem: str) -> None:
     (found,) = script.problems(french(**changes), template)
     assert problem in found
-    assert found.startswith("app/x.py:1: ")
+    assert found.startswith("app/atelier_desk/x.py:1: ")
 
 
 def test_missing_fuzzy_and_obsolete_messages_are_named(script: ModuleType, template: Catalog) -> None:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from packaging.markers import Marker
 
-import app
+import atelier_desk
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,9 +49,9 @@ def test_every_dependency_is_pinned_for_every_python(project: dict[str, Any], py
 
 
 def test_there_is_one_version_number(project: dict[str, Any]) -> None:
-    assert project["tool"]["briefcase"]["version"] == app.__version__
+    assert project["tool"]["briefcase"]["version"] == atelier_desk.__version__
     metainfo = ElementTree.parse(ROOT / "packaging/linux/org.atelier_desk.Atelier.metainfo.xml").getroot()
-    assert metainfo.find("releases/release").get("version") == app.__version__  # type: ignore[union-attr]
+    assert metainfo.find("releases/release").get("version") == atelier_desk.__version__  # type: ignore[union-attr]
     assert (ROOT / "packaging/linux" / str(metainfo.findtext("launchable"))).is_file()
 
 
@@ -61,7 +61,10 @@ def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> 
     )
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert "app/_translations/fr/LC_MESSAGES/atelier.mo" in names
-    assert {f"app/_resources/{path.relative_to(ROOT / 'resources').as_posix()}" for path in (ROOT / "resources").rglob("*.svg")} <= names
+    assert "atelier_desk/_translations/fr/LC_MESSAGES/atelier.mo" in names
+    assert {
+        f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}" for path in (ROOT / "resources").rglob("*.svg")
+    } <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not any(name.startswith("tests/") for name in names)
+    assert "atelier_desk/py.typed" in names
+    assert not any(name.startswith(("tests/", "app/")) or name.endswith(".png") for name in names)

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from app.domain.agent import ApprovalMode
-from app.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName, kind_of_section
-from app.policy.approvals import Facts, reason, risk_of, stricter
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName, kind_of_section
+from atelier_desk.policy.approvals import Facts, reason, risk_of, stricter
 
 FLAGS = {
     ApprovalKind.TOOL: "tools",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.agent import Budget
-from app.domain.events import LimitKind
-from app.policy.budget import Spent, before_calls, before_model, caps, seconds_left, share
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.events import LimitKind
+from atelier_desk.policy.budget import Spent, before_calls, before_model, caps, seconds_left, share
 from tests.support.runs import agent
 
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.policy.circuit_breaker import BreakerState, CircuitBreaker
+from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker
 from tests.support.clock import ManualClock
 
 

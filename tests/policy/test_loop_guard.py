@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.policy.loop_guard import WINDOW, remember, signature, verdict
+from atelier_desk.policy.loop_guard import WINDOW, remember, signature, verdict
 
 
 def repeated(*digests: str) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent import ApprovalMode, Budget
-from app.policy.rights import Rights, grant
+from atelier_desk.domain.agent import ApprovalMode, Budget
+from atelier_desk.policy.rights import Rights, grant
 
 NAMES = st.frozensets(st.sampled_from(["a", "b", "c", "d", "e"]))
 MODES = st.sampled_from(list(ApprovalMode))

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.errors import ProviderError
-from app.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
 
 
 def weights() -> Path:

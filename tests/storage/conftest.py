@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.workflow import Workflow
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock
 
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from app.domain.workflow import Workflow
-from app.storage import tables
-from app.storage.repositories.base import upsert
-from app.storage.store import Store
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import tables
+from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.store import Store
 
 ROWS = 60
 COMMITS = "atelier-commits.json"

@@ -10,15 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.domain.errors import StorageError
-from app.domain.events import RunEvent, UserMessage
-from app.domain.workflow import Message, MessageRole, Run, Workflow
-from app.storage import ahead, behind, tables
-from app.storage.commit import Commit
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.repositories.base import upsert
-from app.storage.store import Store
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.events import RunEvent, UserMessage
+from atelier_desk.domain.workflow import Message, MessageRole, Run, Workflow
+from atelier_desk.storage import ahead, behind, tables
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534

@@ -11,8 +11,8 @@ import annotated_types
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from app.domain.base import Model
-from app.domain.question import QuestionOption, QuestionSpec, QuestionType
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 JSON = st.recursive(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage.ahead import NAMES, AheadLog
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.ahead import NAMES, AheadLog
 
 
 def reopened(directory: Path, applied: int = 0) -> tuple[list[tuple[int, bytes]], int]:
@@ -89,7 +89,7 @@ async def test_what_the_disk_does_not_take_is_not_kept(tmp_path: Path, monkeypat
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.storage.ahead.os.write", full)
+        patch.setattr("atelier_desk.storage.ahead.os.write", full)
         with pytest.raises(StorageError) as caught:
             log.append(b"record 2")
     assert caught.value.code == "disk_full"
@@ -100,7 +100,7 @@ async def test_what_the_disk_does_not_take_is_not_kept(tmp_path: Path, monkeypat
 
 async def test_records_that_wait_together_share_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[list[int]] = []
-    monkeypatch.setattr("app.storage.ahead._sync", synced.append)
+    monkeypatch.setattr("atelier_desk.storage.ahead._sync", synced.append)
     log = filled(tmp_path, 4, fsync=True)
     await log.sync(4)
     await log.sync(2)
@@ -118,11 +118,11 @@ async def test_a_failed_sync_is_told_and_tried_again(tmp_path: Path, monkeypatch
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.storage.ahead._sync", broken)
+        patch.setattr("atelier_desk.storage.ahead._sync", broken)
         with pytest.raises(StorageError):
             await log.sync(1)
     synced: list[list[int]] = []
-    monkeypatch.setattr("app.storage.ahead._sync", synced.append)
+    monkeypatch.setattr("atelier_desk.storage.ahead._sync", synced.append)
     await log.sync(1)
     assert len(synced[0]) == 1
     log.close()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import ConflictError, StorageError
-from app.domain.workflow import Report, Workflow
-from app.storage import backup
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import backup
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
 from tests.storage.damage import closed_database, cut, flip, only
 from tests.support.clock import ManualClock
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.approval import ApprovalRequest
-from app.domain.chat import Usage
-from app.domain.context import PromptFrame
-from app.domain.events import RunEvent, UserMessage
-from app.domain.question import UserQuestion
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Run, RunStatus, ToolExecution, Workflow, WorkflowStatus
-from app.storage import batch, wire
-from app.storage.commit import Commit, PartialReply
-from app.storage.store import Store
-from app.storage.writer import Statement
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.events import RunEvent, UserMessage
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, ToolExecution, Workflow, WorkflowStatus
+from atelier_desk.storage import batch, wire
+from atelier_desk.storage.commit import Commit, PartialReply
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writer import Statement
 from tests.storage.strategies import SPECS, TEXT, models
 from tests.storage.test_rows import BODIES
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import NotFoundError, StorageError
-from app.domain.events import RunEvent, UserMessage
-from app.domain.workflow import Run, Workflow
-from app.storage import batch, behind, errors, refused
-from app.storage.ahead import NAMES, AheadLog
-from app.storage.commit import Commit
-from app.storage.datadir import DataDir
-from app.storage.engine import Engine, Outcome
-from app.storage.repositories import Repositories
-from app.storage.store import Store
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.events import RunEvent, UserMessage
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.storage import batch, behind, errors, refused
+from atelier_desk.storage.ahead import NAMES, AheadLog
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.engine import Engine, Outcome
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
 from tests.storage.programs import start
 
 
@@ -166,7 +166,7 @@ async def test_one_commit_that_cannot_be_written_lets_the_others_in(repos: Repos
 
 
 async def test_a_commit_of_a_workflow_that_is_gone_is_not_missed(repos: Repositories, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "app")
+    caplog.set_level("INFO", "atelier_desk")
     await repos.workflows.create(Workflow(id="w", name="w"), fresh=True)
     await repos.store.drain()
     for _ in range(2):
@@ -246,7 +246,7 @@ async def test_commits_missing_from_a_synced_log_are_damage(datadir: DataDir) ->
 
 
 def _renumbered(record: bytes, number: int) -> bytes:
-    from app.storage.ahead import _HEAD, _check
+    from atelier_desk.storage.ahead import _HEAD, _check
 
     content = record[_HEAD.size :]
     return _HEAD.pack(len(content), _check(number, content), number) + content

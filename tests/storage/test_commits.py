@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage import commits
-from app.storage.store import Store
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import commits
+from atelier_desk.storage.store import Store
 from tests.storage.damage import COMMITS, ROWS, closed_database, cut, flip, killed_database, only, write_rows
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage.datadir import DataDir, default_data_dir
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.datadir import DataDir, default_data_dir
 
 
 def test_ensure_makes_the_parts_for_the_owner_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.disk import free_bytes
+from atelier_desk.storage.disk import free_bytes
 
 
 def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import NotFoundError, StorageError
-from app.storage import errors
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.storage import errors
 
 
 @pytest.mark.parametrize(

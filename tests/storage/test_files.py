@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import UsageError
-from app.storage import files
-from app.storage.files import plain_name, write_atomic
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.storage import files
+from atelier_desk.storage.files import plain_name, write_atomic
 
 
 @pytest.mark.parametrize("name", ["plan", "Plan 1", "été-2026_v1.2", "日本", "a" * 200])

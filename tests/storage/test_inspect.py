@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage import inspect as module
-from app.storage import schema
-from app.storage.inspect import inspect
-from app.storage.store import Store
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import inspect as module
+from atelier_desk.storage import schema
+from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.store import Store
 from tests.storage.damage import ROWS, closed_database, flip, killed_database, only
 
 
@@ -56,7 +56,7 @@ async def test_one_that_is_open_is_locked(tmp_path: Path) -> None:
 
 async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await closed_database(tmp_path / "database")
-    broken = tmp_path / "broken" / "app"
+    broken = tmp_path / "broken" / "atelier_desk"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise ImportError('this installation is broken')")
     monkeypatch.setattr(module, "_environment", lambda: {**os.environ, "PYTHONPATH": str(broken.parent)})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.domain.workflow import Workflow
-from app.storage import known
-from app.storage.commit import Commit
-from app.storage.known import Known
-from app.storage.repositories import Repositories
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import known
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.known import Known
+from atelier_desk.storage.repositories import Repositories
 from tests.storage.test_behind import step
 
 

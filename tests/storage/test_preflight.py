@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage import preflight, refused
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import preflight, refused
 
 
 def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.storage import refused
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import refused
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

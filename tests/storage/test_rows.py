@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.agent import Agent, AgentConfig
-from app.domain.approval import ApprovalRequest
-from app.domain.context import PromptFrame
-from app.domain.events import RunEvent, ToolCallFinished, ToolCallStarted
-from app.domain.memory import Memory
-from app.domain.provider import ModelInfo, ProviderConfig
-from app.domain.question import UserQuestion
-from app.domain.task import Task
-from app.domain.workflow import Message, Report, Run, ToolExecution, Workflow
-from app.storage import tables
-from app.storage.repositories.base import insert_all, upsert
-from app.storage.repositories.runs import EVENTS
-from app.storage.rows import Table, record
-from app.storage.store import Statement, Store
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.events import RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
+from atelier_desk.storage import tables
+from atelier_desk.storage.repositories.base import insert_all, upsert
+from atelier_desk.storage.repositories.runs import EVENTS
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.store import Statement, Store
 from tests.storage.strategies import JSON, SPECS, TEXT, models
 
 AGENTS = models(Agent, config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")))

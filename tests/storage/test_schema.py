@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from app.domain.base import Model
-from app.domain.errors import StorageError
-from app.domain.question import QuestionSpec, QuestionType, UserQuestion
-from app.domain.workflow import Run, Workflow
-from app.storage import backup, schema, tables, transfer
-from app.storage.datadir import DataDir
-from app.storage.engine import Engine
-from app.storage.migrations import m0001_first_tables, m0002_teams
-from app.storage.repositories import Repositories
-from app.storage.repositories.base import upsert
-from app.storage.rows import Table, record
-from app.storage.store import Statement, Store
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.storage import backup, schema, tables, transfer
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.migrations import m0001_first_tables, m0002_teams
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
 TABLES = {**m0001_first_tables.TABLES, **m0002_teams.TABLES}
@@ -61,7 +61,7 @@ async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch, expor
     schema.migrations()
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_registry", {1: schema._registry[1]})
-        patch.setattr("app.storage.migrations.load", lambda: None)
+        patch.setattr("atelier_desk.storage.migrations.load", lambda: None)
         async with await Store.open(directory) as store:
             assert store.version == 1
             await store.write(

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.domain.workflow import Workflow
-from app.storage import preflight, tables
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.repositories.base import upsert
-from app.storage.store import Statement, Store
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import preflight, tables
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.store import Statement, Store
 from tests.storage.programs import run, start
 
 
@@ -162,6 +162,6 @@ async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
 
 def test_importing_storage_is_light() -> None:
     heavy = ("numpy", "surrealdb", "PySide6")
-    code = f"import sys, app.storage.repositories, app.storage.backup; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, atelier_desk.storage.repositories, atelier_desk.storage.backup; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.storage.text import SEARCH_WORDS, STOP_WORDS, content_words, excerpt, search_text, words
+from atelier_desk.storage.text import SEARCH_WORDS, STOP_WORDS, content_words, excerpt, search_text, words
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent import Agent, AgentConfig
-from app.domain.approval import ApprovalRequest
-from app.domain.context import PromptFrame
-from app.domain.errors import ConflictError, StorageError
-from app.domain.events import RunEvent, UserMessage
-from app.domain.memory import Memory, MemoryType
-from app.domain.provider import ModelInfo, ProviderConfig, ProviderKind
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from app.storage import transfer
-from app.storage.commit import Commit
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.rows import record
-from app.storage.store import Store
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.events import RunEvent, UserMessage
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from atelier_desk.storage import transfer
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Store
 from tests.storage.strategies import JSON, TIMES
 from tests.storage.test_schema import QUESTION, RUN, WORKFLOW, older_database
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from surrealdb import RecordID
 from surrealdb.data.cbor import decode, encode
 
-from app.storage import wire
+from atelier_desk.storage import wire
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

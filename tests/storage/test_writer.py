@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import NotFoundError, StorageError
-from app.domain.workflow import Workflow
-from app.storage import tables
-from app.storage.engine import Outcome
-from app.storage.repositories.base import guard, insert_all, upsert
-from app.storage.rows import record
-from app.storage.store import Store
-from app.storage.writer import Statement, Writer, rename
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import tables
+from atelier_desk.storage.engine import Outcome
+from atelier_desk.storage.repositories.base import guard, insert_all, upsert
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writer import Statement, Writer, rename
 from tests.support.clock import ManualClock
 
 

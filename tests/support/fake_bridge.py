@@ -94,7 +94,7 @@ class FakeAtelier:
 
 
 class FakeBridge(QObject):
-    """The signals and methods of ``app.desktop.bridge.Bridge``; ``errors`` keeps what tasks let out."""
+    """The signals and methods of ``atelier_desk.desktop.bridge.Bridge``; ``errors`` keeps what tasks let out."""
 
     stream_event = Signal(object)
     changed = Signal(str, str)

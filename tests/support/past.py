@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from app.domain.chat import ChatMessage, Role, ToolSpec
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
-from app.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
-from app.engine.services.team_replay import Snapshot
-from app.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun
-from app.engine.services.transcript import TranscriptEntry
+from atelier_desk.domain.chat import ChatMessage, Role, ToolSpec
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from atelier_desk.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
+from atelier_desk.engine.services.team_replay import Snapshot
+from atelier_desk.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun
+from atelier_desk.engine.services.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)

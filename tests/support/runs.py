@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ChatReply, FinishReason, ToolCall, Usage
-from app.domain.events import (
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall, Usage
+from atelier_desk.domain.events import (
     CallStatus,
     EventBody,
     ModelReplied,
@@ -19,9 +19,9 @@ from app.domain.events import (
     ToolCallStarted,
     UserMessage,
 )
-from app.engine.run.reduce import fold, reduce
-from app.engine.run.state import RunState
-from app.engine.run.steps import Append, CallModel, ExecuteCalls, Finish, next_step
+from atelier_desk.engine.run.reduce import fold, reduce
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.steps import Append, CallModel, ExecuteCalls, Finish, next_step
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ToolCall
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.runs import agent
 
 TEAM_TOOLS = ("CalculatorTool", "TodoTool", "UserQuestionTool", "SpawnAgentTool", "ParallelTasksTool", "DelegateTaskTool", "plan_actions")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.errors import ProviderError
-from app.domain.task import Task
-from app.domain.workflow import Workflow
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
-from app.tools.base import Outcome, ToolContext, ToolResult
-from app.tools.memory.search import MemorySearch
-from app.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
+from atelier_desk.tools.memory.search import MemorySearch
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 from tests.support.clock import ManualClock
 
 DIMENSION = 8

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from app import i18n
-from app.domain.errors import UsageError
-from app.i18n import _
-from app.tools.argument_words import explain
-from app.tools.registry import create_default_tool_registry
-from app.tools.validation import InvalidArgumentsError, validate
+from atelier_desk import i18n
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import _
+from atelier_desk.tools.argument_words import explain
+from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.validation import InvalidArgumentsError, validate
 
 
 class Sample(BaseModel):

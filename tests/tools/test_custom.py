@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from app.domain.errors import UsageError
-from app.tools.base import Effect, ToolCategory, ToolContext, ToolResult
-from app.tools.custom import tool
-from app.tools.registry import ToolRegistry
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.tools.base import Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.custom import tool
+from atelier_desk.tools.registry import ToolRegistry
 
 
 @tool

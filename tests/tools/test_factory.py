@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import NotFoundError
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
-from app.tools.base import ToolContext, ToolResult
-from app.tools.factory import ToolFactory
-from app.tools.registry import ToolRegistry
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.factory import ToolFactory
+from atelier_desk.tools.registry import ToolRegistry
 
 
 async def test_binds_a_tool_to_a_workflow_and_an_agent(registry: ToolRegistry, context: ToolContext, repos: Repositories) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import UsageError
-from app.tools.base import ToolContext, ToolResult
-from app.tools.files import MAX_BYTES, FileStatus, ToolFile, list_candidates, run, source
-from app.tools.registry import ToolRegistry
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.files import MAX_BYTES, FileStatus, ToolFile, list_candidates, run, source
+from atelier_desk.tools.registry import ToolRegistry
 
 GOOD = '''
 """Greets."""
-from app.tools.custom import tool
+from atelier_desk.tools.custom import tool
 
 @tool
 def greet(name: str, times: int = 1) -> str:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent import ToolMode
-from app.tools import modes
-from app.tools.base import Input, Tool, ToolContext, ToolResult
-from app.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.domain.agent import ToolMode
+from atelier_desk.tools import modes
+from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 
 ENABLED = ("TodoTool", "ReportTool", "where", "SpawnAgentTool", "gone")
 CONTROL = ["wait_user_response", "output", "task_complete", "task_abandon"]

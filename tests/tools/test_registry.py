@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.domain import limits
-from app.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
-from app.domain.team import TeamCall
-from app.tools.base import (
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
     Input,
@@ -23,9 +23,9 @@ from app.tools.base import (
     ToolContext,
     ToolResult,
 )
-from app.tools.control import CONTROL_TOOLS, control_tools, get_control_tool, is_control_tool
-from app.tools.factory import ToolFactory
-from app.tools.registry import ToolRegistry
+from atelier_desk.tools.control import CONTROL_TOOLS, control_tools, get_control_tool, is_control_tool
+from atelier_desk.tools.factory import ToolFactory
+from atelier_desk.tools.registry import ToolRegistry
 from tests.tools.conftest import Calls
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain import limits
-from app.tools.base import ToolResult
-from app.tools.results import as_json, capped, cut_middle
+from atelier_desk.domain import limits
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.results import as_json, capped, cut_middle
 
 HINT = "Use read with offset."
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from app.tools.base import Input, Tool, ToolContext, ToolResult
-from app.tools.describe import DescribedTool
-from app.tools.registry import ToolRegistry, create_default_tool_registry
-from app.tools.schema import MAX_GRAMMAR_LENGTH, operations_of, parameters_of, property_names
-from app.tools.validation import validate
+from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.schema import MAX_GRAMMAR_LENGTH, operations_of, parameters_of, property_names
+from atelier_desk.tools.validation import validate
 
 ALL = create_default_tool_registry()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import ConflictError, NotFoundError
-from app.tools.sections import ALWAYS_AVAILABLE, Section, SectionRegistry
+from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.tools.sections import ALWAYS_AVAILABLE, Section, SectionRegistry
 
 
 def test_knows_the_sections_of_the_specification() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.tools.registry import create_default_tool_registry
-from app.tools.validation import InvalidArgumentsError, closest, validate
+from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.validation import InvalidArgumentsError, closest, validate
 
 REGISTRY = create_default_tool_registry()
 

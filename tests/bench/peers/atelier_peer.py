@@ -6,11 +6,11 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from app.domain.agent import AgentConfig
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.domain.stream import ChunkType
-from app.engine import Atelier
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.secrets import KeyVault
 
 
 class AtelierEngine:

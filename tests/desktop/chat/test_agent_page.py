@@ -7,10 +7,10 @@ from PySide6.QtGui import QFocusEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.agent_page import AgentPage
-from app.desktop.chat.memo import Memo
-from app.desktop.chat.team_card import TeamCard
-from app.domain.workflow import Message, MessageRole, Run
+from atelier_desk.desktop.chat.agent_page import AgentPage
+from atelier_desk.desktop.chat.memo import Memo
+from atelier_desk.desktop.chat.team_card import TeamCard
+from atelier_desk.domain.workflow import Message, MessageRole, Run
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import child, event
 from tests.support.fake_bridge import settle

@@ -6,10 +6,10 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.chat.breadcrumb import Breadcrumb
-from app.desktop.team.state import Member
-from app.desktop.theme import theme
+from atelier_desk import i18n
+from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
+from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.theme import theme
 
 
 def crumbs(line: Breadcrumb) -> list[str]:

@@ -10,16 +10,16 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.chat.actions_row import BranchSwitch
-from app.desktop.chat.blocks import ProseBlock
-from app.desktop.chat.entries import Asked, Call, Entry
-from app.desktop.chat.host import TranscriptHost
-from app.desktop.chat.limit_card import RaiseField
-from app.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
-from app.desktop.chat.notice import NoticeCard
-from app.desktop.chat.tool_card import ToolCard
-from app.engine.services.transcript import Branch
+from atelier_desk import i18n
+from atelier_desk.desktop.chat.actions_row import BranchSwitch
+from atelier_desk.desktop.chat.blocks import ProseBlock
+from atelier_desk.desktop.chat.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.limit_card import RaiseField
+from atelier_desk.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
+from atelier_desk.desktop.chat.notice import NoticeCard
+from atelier_desk.desktop.chat.tool_card import ToolCard
+from atelier_desk.engine.services.transcript import Branch
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.composer import MAX_LENGTH, Composer
+from atelier_desk.desktop.chat.composer import MAX_LENGTH, Composer
 
 
 @pytest.fixture

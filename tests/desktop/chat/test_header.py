@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.header import ChatHeader
-from app.desktop.theme import theme
-from app.domain.agent import Agent, AgentConfig
-from app.domain.chat import Usage
-from app.domain.provider import ModelInfo
+from atelier_desk.desktop.chat.header import ChatHeader
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.provider import ModelInfo
 
 
 def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:

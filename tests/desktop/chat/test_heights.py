@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.desktop.chat.heights import Heights
+from atelier_desk.desktop.chat.heights import Heights
 
 HEIGHTS = st.lists(st.integers(0, 500), max_size=60)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
+from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
 
 PIECES = st.sampled_from(
     [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.desktop.chat.meter import UsageMeter, shares
-from app.desktop.team.state import Spent
-from app.domain.agent import Budget
-from app.domain.chat import Usage
+from atelier_desk.desktop.chat.meter import UsageMeter, shares
+from atelier_desk.desktop.team.state import Spent
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import Usage
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 

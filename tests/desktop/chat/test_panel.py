@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.panel import ChatPanel
-from app.domain.agent import Agent, AgentConfig
-from app.domain.chat import Usage
-from app.domain.errors import UsageError
-from app.domain.provider import ModelInfo
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
-from app.engine.services.transcript import TranscriptEntry
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from atelier_desk.engine.services.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 AGENTS = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bob")]

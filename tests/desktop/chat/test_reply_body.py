@@ -10,11 +10,11 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.blocks import ProseBlock, TableBlock
-from app.desktop.chat.code_card import CodeCard
-from app.desktop.chat.image_gate import ImageGate
-from app.desktop.chat.reply_body import ReplyBody
-from app.desktop.theme import theme
+from atelier_desk.desktop.chat.blocks import ProseBlock, TableBlock
+from atelier_desk.desktop.chat.code_card import CodeCard
+from atelier_desk.desktop.chat.image_gate import ImageGate
+from atelier_desk.desktop.chat.reply_body import ReplyBody
+from atelier_desk.desktop.theme import theme
 
 TEXT = """# Title
 
@@ -177,7 +177,7 @@ def test_wide_tables_scroll_inside_themselves(qtbot: QtBot) -> None:
 
 
 def test_png_bytes_of_a_thumbnail_round_trip() -> None:
-    from app.desktop.chat.attachments import MAX_SIDE, encode
+    from atelier_desk.desktop.chat.attachments import MAX_SIDE, encode
 
     image = QImage(MAX_SIDE * 2, 100, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.blue)

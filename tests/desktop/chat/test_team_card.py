@@ -6,13 +6,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.blocks import ProseBlock
-from app.desktop.chat.lane import HEIGHT, Lane
-from app.desktop.chat.limit_card import LimitCard, RaiseField
-from app.desktop.chat.team_card import TeamCard
-from app.desktop.theme import theme
-from app.domain.agent import Budget
-from app.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
+from atelier_desk.desktop.chat.blocks import ProseBlock
+from atelier_desk.desktop.chat.lane import HEIGHT, Lane
+from atelier_desk.desktop.chat.limit_card import LimitCard, RaiseField
+from atelier_desk.desktop.chat.team_card import TeamCard
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import child, event, tree
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.desktop.chat.entries import Change, Entry
-from app.desktop.chat.transcript import Transcript
-from app.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import Message, MessageRole, ToolExecution
-from app.engine.services.transcript import TranscriptEntry
+from atelier_desk.desktop.chat.entries import Change, Entry
+from atelier_desk.desktop.chat.transcript import Transcript
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
+from atelier_desk.engine.services.transcript import TranscriptEntry
 
 
 class Feed:

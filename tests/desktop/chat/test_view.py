@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.desktop.chat.entries import Call, Entry
-from app.desktop.chat.view import ChatView
+from atelier_desk.desktop.chat.entries import Call, Entry
+from atelier_desk.desktop.chat.view import ChatView
 from tests.support.chat_view import shown_view, turn
 
 

@@ -11,16 +11,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.firststart import FirstStart, StarterNotice
-from app.desktop.firststart.trial import chat_models, try_model
-from app.desktop.theme import theme
-from app.domain.agent import Agent, AgentConfig
-from app.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
-from app.domain.errors import ProviderError
-from app.domain.provider import ModelInfo, ProviderConfig, ProviderKind
-from app.domain.settings import Settings
-from app.domain.workflow import Workflow
-from app.llm.local.models import STARTER
+from atelier_desk.desktop.firststart import FirstStart, StarterNotice
+from atelier_desk.desktop.firststart.trial import chat_models, try_model
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.llm.local.models import STARTER
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]

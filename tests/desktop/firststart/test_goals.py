@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app import i18n
-from app.desktop.firststart.steps import GOALS
-from app.domain.stream import ChunkType
-from app.engine.atelier import Atelier
+from atelier_desk import i18n
+from atelier_desk.desktop.firststart.steps import GOALS
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine.atelier import Atelier
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.desktop.panes.activity_log import ActivityLog
-from app.domain.stream import ChunkType, StreamEvent
+from atelier_desk.desktop.panes.activity_log import ActivityLog
+from atelier_desk.domain.stream import ChunkType, StreamEvent
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,11 +13,11 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
-from app.desktop.panes.agent_tree import ALWAYS
-from app.desktop.theme import theme
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import Workflow
+from atelier_desk.desktop.panes.activity_pane import LEAST_LOG, ActivityPane
+from atelier_desk.desktop.panes.agent_tree import ALWAYS
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Workflow
 from tests.desktop.panes.test_activity_log import event, one_run
 from tests.desktop.team.scenario import START, child, started, tree
 from tests.desktop.team.scenario import event as team_event

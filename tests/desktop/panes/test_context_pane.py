@@ -12,12 +12,12 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
-from app.desktop.panes.context_pane import ContextPane
-from app.desktop.panes.context_parts import PartsBar
-from app.desktop.theme import theme
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine.services.request_views import PartSize
-from app.engine.services.team_views import AgentNode
+from atelier_desk.desktop.panes.context_pane import ContextPane
+from atelier_desk.desktop.panes.context_parts import PartsBar
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine.services.request_views import PartSize
+from atelier_desk.engine.services.team_views import AgentNode
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

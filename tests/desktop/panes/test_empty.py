@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.empty import PaneEmpty
-from app.desktop.theme import theme
+from atelier_desk.desktop.panes.empty import PaneEmpty
+from atelier_desk.desktop.theme import theme
 
 HINT = "The agent's plan appears here, and you can add to it."
 

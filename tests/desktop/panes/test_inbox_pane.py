@@ -10,15 +10,15 @@ import pytest
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from app import i18n
-from app.desktop.panes import wording
-from app.desktop.panes.inbox_pane import InboxPane
-from app.desktop.questions.presenter import QuestionPresenter
-from app.domain.approval import ApprovalStatus
-from app.domain.errors import ConflictError
-from app.domain.stream import ChunkType
-from app.domain.workflow import Workflow, WorkflowStatus
-from app.engine.services.team_views import AgentNode
+from atelier_desk import i18n
+from atelier_desk.desktop.panes import wording
+from atelier_desk.desktop.panes.inbox_pane import InboxPane
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.domain.approval import ApprovalStatus
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.team_views import AgentNode
 from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle

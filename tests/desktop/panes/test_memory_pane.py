@@ -12,9 +12,9 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.memory_dialog import MemoryDialog, provenance, split_tags
-from app.desktop.panes.memory_pane import PAGE, MemoryPane
-from app.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.desktop.panes.memory_dialog import MemoryDialog, provenance, split_tags
+from atelier_desk.desktop.panes.memory_pane import PAGE, MemoryPane
+from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]

@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.reports_pane import ReportsPane
-from app.domain import limits
-from app.domain.workflow import Report
+from atelier_desk.desktop.panes.reports_pane import ReportsPane
+from atelier_desk.domain import limits
+from atelier_desk.domain.workflow import Report
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]

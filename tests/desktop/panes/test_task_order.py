@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.desktop.panes.task_order import MAX_INDENT, arrange, moved, possible_dependencies, progress
-from app.domain.task import Task, TaskStatus
+from atelier_desk.desktop.panes.task_order import MAX_INDENT, arrange, moved, possible_dependencies, progress
+from atelier_desk.domain.task import Task, TaskStatus
 
 
 def task(key: str, position: float, *after: str, status: TaskStatus = TaskStatus.PENDING) -> Task:

@@ -11,12 +11,12 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.task_dialog import TaskDialog
-from app.desktop.panes.task_list import TaskRole
-from app.desktop.panes.task_pane import TaskPane
-from app.domain.errors import UsageError
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.task import Task, TaskStatus
+from atelier_desk.desktop.panes.task_dialog import TaskDialog
+from atelier_desk.desktop.panes.task_list import TaskRole
+from atelier_desk.desktop.panes.task_pane import TaskPane
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.task import Task, TaskStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.desktop.panes.time_axis import TimeAxis, axis_of, sub_rows
+from atelier_desk.desktop.panes.time_axis import TimeAxis, axis_of, sub_rows
 from tests.support.past import START, at, span, timeline
 
 

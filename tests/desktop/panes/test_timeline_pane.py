@@ -12,13 +12,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.panes.timeline_list import TimelineList
-from app.desktop.panes.timeline_paint import names_width, tick_time
-from app.desktop.panes.timeline_pane import REFRESH_MS, TimelinePane
-from app.desktop.panes.timeline_view import TimelineView
-from app.desktop.theme import theme
-from app.domain.stream import ChunkType, StreamEvent
+from atelier_desk import i18n
+from atelier_desk.desktop.panes.timeline_list import TimelineList
+from atelier_desk.desktop.panes.timeline_paint import names_width, tick_time
+from atelier_desk.desktop.panes.timeline_pane import REFRESH_MS, TimelinePane
+from atelier_desk.desktop.panes.timeline_view import TimelineView
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.stream import ChunkType, StreamEvent
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.domain.question import QuestionOption, QuestionSpec, QuestionType, UserQuestion
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType, UserQuestion
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

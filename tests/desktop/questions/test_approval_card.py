@@ -11,12 +11,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.questions.approval_card import ApprovalCard
-from app.desktop.settings.language import switch_language
-from app.desktop.theme import theme
-from app.domain.approval import AllowRule, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from app.domain.errors import ConflictError
-from app.domain.stream import ChunkType
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.stream import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, settle
 

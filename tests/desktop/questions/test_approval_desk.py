@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.questions import approval_desk as module
-from app.desktop.questions.approval_card import ApprovalCard
-from app.desktop.questions.approval_desk import ApprovalDesk, approval_desk, seen
-from app.domain.approval import ApprovalStatus
-from app.domain.errors import NotFoundError
-from app.domain.stream import ChunkType
+from atelier_desk.desktop.questions import approval_desk as module
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_desk import ApprovalDesk, approval_desk, seen
+from atelier_desk.domain.approval import ApprovalStatus
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream import ChunkType
 from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, settle
 

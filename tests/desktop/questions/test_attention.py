@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.questions.attention import Attention
+from atelier_desk.desktop.questions.attention import Attention
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.questions.dialog import QuestionDialog
-from app.desktop.questions.queue import Place
-from app.desktop.questions.scrim import Scrim
-from app.desktop.theme import theme
-from app.domain import limits
-from app.domain.question import QuestionAnswer, UserQuestion
+from atelier_desk.desktop.questions.dialog import QuestionDialog
+from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.questions.scrim import Scrim
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain import limits
+from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from tests.desktop.questions.approvals import LINEAGE
 from tests.desktop.questions.conftest import ask
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.desktop.questions.parent_questions import ParentQuestions
-from app.domain.errors import NotFoundError
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.workflow import Workflow, WorkflowStatus
-from app.engine.services.team_views import AgentNode
+from atelier_desk.desktop.questions.parent_questions import ParentQuestions
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.team_views import AgentNode
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TREE = AgentNode(

@@ -11,10 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QSystemTrayIcon, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.questions.presenter import QuestionPresenter
-from app.domain.errors import ConflictError
-from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from app.domain.stream import ChunkType, StreamEvent
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.stream import ChunkType, StreamEvent
 from tests.desktop.questions.approvals import asks, tell
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle

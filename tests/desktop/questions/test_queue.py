@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from app.desktop.questions.queue import Place, QuestionQueue
-from app.domain.question import QuestionAnswer, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.desktop.questions.queue import Place, QuestionQueue
+from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

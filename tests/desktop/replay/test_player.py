@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.desktop.replay.player import LONGEST_MS, SHORTEST_MS, Player
+from atelier_desk.desktop.replay.player import LONGEST_MS, SHORTEST_MS, Player
 from tests.support.past import at
 
 

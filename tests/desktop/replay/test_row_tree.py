@@ -7,8 +7,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.panes.two_line import FactsRole
-from app.desktop.replay.row_tree import Row, RowTree
+from atelier_desk.desktop.panes.two_line import FactsRole
+from atelier_desk.desktop.replay.row_tree import Row, RowTree
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.replay.scrubber import Scrubber
-from app.desktop.replay.view import ReplayView
-from app.desktop.replay.words import mark_title, span_title
-from app.engine.services.team_views import Mark
+from atelier_desk import i18n
+from atelier_desk.desktop.replay.scrubber import Scrubber
+from atelier_desk.desktop.replay.view import ReplayView
+from atelier_desk.desktop.replay.words import mark_title, span_title
+from atelier_desk.engine.services.team_views import Mark
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -184,7 +184,7 @@ async def test_what_cannot_be_done_in_the_past_says_so(view: ReplayView, qtbot: 
 
 
 def test_every_kind_of_event_has_words() -> None:
-    from app.domain.events import event_body_adapter
+    from atelier_desk.domain.events import event_body_adapter
 
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
     assert len(kinds) > 30

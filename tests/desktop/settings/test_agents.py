@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.settings.window import SettingsWindow
-from app.domain import limits
-from app.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
-from app.domain.errors import ConflictError
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
+from atelier_desk.domain.errors import ConflictError
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

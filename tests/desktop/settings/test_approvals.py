@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.settings.language import switch_language
-from app.desktop.settings.window import SettingsWindow
-from app.domain.approval import AllowRule, ApprovalFlags, ApprovalSettings, OnTimeout
-from app.domain.settings import Settings
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.settings import Settings
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

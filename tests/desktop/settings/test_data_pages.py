@@ -11,11 +11,11 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from app.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
-from app.desktop.settings.window import SettingsWindow
-from app.domain.errors import StorageError, UsageError
-from app.domain.settings import EmbedderSettings
-from app.engine.doctor import Check
+from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import StorageError, UsageError
+from atelier_desk.domain.settings import EmbedderSettings
+from atelier_desk.engine.doctor import Check
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 
@@ -99,7 +99,7 @@ async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
         done.append((path, root, bridge.stopped))
         return INFO
 
-    monkeypatch.setattr("app.engine.services.data.restore_backup", restore)
+    monkeypatch.setattr("atelier_desk.engine.services.data.restore_backup", restore)
     reopened: list[bool] = []
     bridge.engine_opened.connect(lambda: reopened.append(True))
     page._ask_restore(tmp_path / "b.zip")
@@ -134,7 +134,7 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     async def checks(_atelier: Any) -> list[Check]:
         return [Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")]
 
-    monkeypatch.setattr("app.engine.doctor.checks", checks)
+    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
     window.show_page("diagnostics")
     await settle()
     assert find("log-tail").toPlainText().splitlines()[0] == "line 50"

@@ -8,14 +8,14 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.settings.language import switch_language
-from app.desktop.settings.prompt_cost import PromptCostNote
-from app.desktop.settings.registry import pages
-from app.desktop.settings.window import SIZE, SettingsWindow, fitting
-from app.desktop.theme import theme
-from app.domain.agent import ToolMode
-from app.engine import doctor
-from app.engine.doctor import Check
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
+from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.window import SIZE, SettingsWindow, fitting
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import ToolMode
+from atelier_desk.engine import doctor
+from atelier_desk.engine.doctor import Check
 from tests.support.fake_bridge import settle
 
 NAMES = ("general", "providers", "agents", "approvals", "memory", "shortcuts", "data", "diagnostics")

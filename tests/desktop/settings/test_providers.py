@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
-from app.desktop.settings.window import SettingsWindow
-from app.domain.errors import ConflictError, UsageError
-from app.domain.provider import ProviderConfig, ProviderHealth, ProviderKind
-from app.llm.local.catalogue import CATALOGUE
-from app.llm.local.download import DownloadState, DownloadStatus
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.provider import ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.llm.local.catalogue import CATALOGUE
+from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 

@@ -11,12 +11,12 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.settings.pages.tools import EXAMPLE
-from app.desktop.settings.tool_files import ReviewDialog, visible
-from app.desktop.settings.window import SettingsWindow
-from app.domain.errors import ConflictError
-from app.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
-from app.tools.files import FileStatus, ToolFile, run
+from atelier_desk.desktop.settings.pages.tools import EXAMPLE
+from atelier_desk.desktop.settings.tool_files import ReviewDialog, visible
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
+from atelier_desk.tools.files import FileStatus, ToolFile, run
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 

@@ -10,10 +10,10 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.settings import registry
-from app.desktop.settings.page import SettingsPage
-from app.desktop.settings.window import SettingsWindow
-from app.desktop.theme import theme
+from atelier_desk.desktop.settings import registry
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme import theme
 from tests.support.fake_bridge import settle
 
 NAMES = ["general", "providers", "agents", "tools", "approvals", "memory", "shortcuts", "data", "diagnostics"]
@@ -25,7 +25,7 @@ def _quick_doctor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     async def checks(_atelier: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("app.engine.doctor.checks", checks)
+    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
     return
 
 
@@ -104,7 +104,7 @@ async def test_choosing_a_language_tells_every_widget(window: SettingsWindow, fi
     await settle()
     assert atelier.kept.language == "fr"
     assert QEvent.Type.LanguageChange in heard
-    from app.i18n import language
+    from atelier_desk.i18n import language
 
     assert language() == "fr"
     listener.deleteLater()

@@ -12,12 +12,12 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.sidebar.model import HEADING, WORKFLOW, WorkflowModel, group_of, state_words
-from app.desktop.sidebar.sidebar import Sidebar
-from app.desktop.widgets import ToastHost
-from app.domain.base import utc_now
-from app.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk import i18n
+from atelier_desk.desktop.sidebar.model import HEADING, WORKFLOW, WorkflowModel, group_of, state_words
+from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.widgets import ToastHost
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.domain.agent import Budget
-from app.domain.chat import Usage
-from app.domain.stream import ChunkType, StreamEvent
-from app.domain.team import Spending
-from app.engine.services.team_views import AgentNode
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.team import Spending
+from atelier_desk.engine.services.team_views import AgentNode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PARENTS = {"ada": None, "bea": "ada", "cid": "ada", "dot": "bea"}

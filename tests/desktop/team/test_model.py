@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.desktop.team.model import TeamModel
-from app.domain.errors import NotFoundError
+from atelier_desk.desktop.team.model import TeamModel
+from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.team.scenario import child, event, started, tree
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

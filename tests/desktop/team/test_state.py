@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.desktop.team.state import TeamState
-from app.domain.agent import Budget
+from atelier_desk.desktop.team.state import TeamState
+from atelier_desk.domain.agent import Budget
 from tests.desktop.team.scenario import START, child, event, started, tree
 
 

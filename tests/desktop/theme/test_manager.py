@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QFontInfo
 from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QRadioButton, QStyle, QStyleOptionButton
 from pytestqt.qtbot import QtBot
 
-from app.desktop.theme import DARK, LIGHT, mark, theme
-from app.desktop.theme.assets import load_fonts, resource_dir
+from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
+from atelier_desk.desktop.theme.assets import load_fonts, resource_dir
 
 
 def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
@@ -88,7 +88,7 @@ def test_mark_changes_a_shown_widget(qtbot: QtBot) -> None:
 
 
 def test_every_icon_named_in_the_code_is_bundled() -> None:
-    sources = Path(__file__).resolve().parents[3] / "app" / "desktop"
+    sources = Path(__file__).resolve().parents[3] / "app" / "atelier_desk" / "desktop"
     bundled = {path.stem for path in (resource_dir() / "icons").glob("*.svg")}
     pattern = re.compile(r'(?:icon\(|pixmap\(|IconButton\(|EmptyState\(|icon=)\s*"([a-z0-9-]+)"')
     lines = (line for path in sources.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines() if "``" not in line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.desktop.theme.tokens import DARK, LIGHT, Tokens, blend, contrast
+from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, blend, contrast
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)

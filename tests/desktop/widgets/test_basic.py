@@ -6,9 +6,9 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import i18n
-from app.desktop.widgets import ElidedLabel, FlowLayout, IconButton
-from app.desktop.widgets import format as shown
+from atelier_desk import i18n
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton
+from atelier_desk.desktop.widgets import format as shown
 
 
 def test_elided_label_keeps_its_text_and_shows_it_as_a_tip(qtbot: QtBot) -> None:

@@ -7,8 +7,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.desktop.theme import theme
-from app.desktop.widgets import ToastHost
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ToastHost
 
 
 def test_action_runs_and_expiry_does_not(qtbot: QtBot) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.ipc import set_command_handler
-from app.storage.datadir import DataDir
+from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.storage.datadir import DataDir
 
 
 class RecordingTerminal:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.errors import StorageError
-from app.engine.ipc import address
-from app.engine.ipc.address import NOTE, SOCKET_PATH_BYTES, HolderNote, read_note, remove_note, socket_address, write_note
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.engine.ipc import address
+from atelier_desk.engine.ipc.address import NOTE, SOCKET_PATH_BYTES, HolderNote, read_note, remove_note, socket_address, write_note
 
 NOTE_VALUE = HolderNote("/tmp/x.sock", "secret-token", 42, "0.1.0")
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import ConflictError, StorageError
-from app.engine.ipc import server as server_module
-from app.engine.ipc import set_command_handler
-from app.engine.ipc.address import NOTE, HolderNote, read_note, write_note
-from app.engine.ipc.client import find_holder
-from app.engine.ipc.protocol import LINE_BYTES, PROTOCOL
-from app.engine.ipc.server import IpcServer, RemoteOutput
-from app.storage.datadir import DataDir
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.engine.ipc import server as server_module
+from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
+from atelier_desk.engine.ipc.client import find_holder
+from atelier_desk.engine.ipc.protocol import LINE_BYTES, PROTOCOL
+from atelier_desk.engine.ipc.server import IpcServer, RemoteOutput
+from atelier_desk.storage.datadir import DataDir
 from tests.engine.ipc.conftest import RecordingTerminal
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.events import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
-from app.engine.run import compaction, context
-from app.engine.run.reduce import fold
-from app.engine.run.state import Entry, EntryKind, RunState, carried
+from atelier_desk.domain.events import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
+from atelier_desk.engine.run import compaction, context
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.engine.run.state import Entry, EntryKind, RunState, carried
 from tests.support.runs import Script, advance, call, finished, reply, started
 
 LONG = "a long result, word after word; " * 60

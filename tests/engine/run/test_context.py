@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.chat import Role, ToolSpec
-from app.domain.errors import ContextOverflowError
-from app.domain.events import ContextCompacted
-from app.engine.run import context, prompt
-from app.engine.run.context import CutResults, Ready, Shorten, Summarise, messages, plan
-from app.engine.run.state import EntryKind, carried
-from app.llm.tokens import estimate_request
+from atelier_desk.domain.chat import Role, ToolSpec
+from atelier_desk.domain.errors import ContextOverflowError
+from atelier_desk.domain.events import ContextCompacted
+from atelier_desk.engine.run import context, prompt
+from atelier_desk.engine.run.context import CutResults, Ready, Shorten, Summarise, messages, plan
+from atelier_desk.engine.run.state import EntryKind, carried
+from atelier_desk.llm.tokens import estimate_request
 from tests.support.runs import Script, agent, call, finished, reply, started
 
 
@@ -89,7 +89,7 @@ def test_summary_stands_first_and_is_folded_into_the_next_one() -> None:
 def test_earlier_runs_are_part_of_the_conversation() -> None:
     earlier = Script(message="my name is Ada").add(reply("hello Ada"))
     later = Script(message="what is my name?")
-    from app.engine.run.reduce import fold
+    from atelier_desk.engine.run.reduce import fold
 
     state = fold(later.events, carried(earlier.state))
     assert state is not None

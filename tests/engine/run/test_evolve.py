@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from app.engine.run.evolve import evolve
+from atelier_desk.engine.run.evolve import evolve
 from tests.support.runs import Script, reply
 
 

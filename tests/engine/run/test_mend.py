@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.chat import ChatReply, ToolCall
-from app.domain.events import ModelReplied
-from app.engine.run.mend import mended
+from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.domain.events import ModelReplied
+from atelier_desk.engine.run.mend import mended
 
 anything = st.text(st.characters(codec=None), max_size=40)
 

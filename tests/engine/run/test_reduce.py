@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent import Budget
-from app.domain.chat import ToolCall
-from app.domain.events import (
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events import (
     CallStatus,
     ContextCompacted,
     Dispatch,
@@ -29,12 +29,12 @@ from app.domain.events import (
     WindowLearned,
     event_body_adapter,
 )
-from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.domain.task import Task, TaskStatus
-from app.domain.workflow import RunStatus
-from app.engine.run.compaction import shortened
-from app.engine.run.reduce import FINISH_NOW, fold, reduce
-from app.engine.run.state import Entry, EntryKind, carried
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run.compaction import shortened
+from atelier_desk.engine.run.reduce import FINISH_NOW, fold, reduce
+from atelier_desk.engine.run.state import Entry, EntryKind, carried
 from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.agent import Budget
-from app.domain.events import (
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.events import (
     Injected,
     LimitKind,
     LimitReached,
@@ -16,12 +16,12 @@ from app.domain.events import (
     TaskChanged,
     UserMessage,
 )
-from app.domain.question import QuestionSpec, QuestionType, UserQuestion
-from app.domain.task import Task, TaskStatus
-from app.domain.workflow import RunMode, RunStatus
-from app.engine.run.reduce import ARE_YOU_DONE, FINISH_NOW
-from app.engine.run.state import EntryKind
-from app.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Wait, next_step
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.run.reduce import ARE_YOU_DONE, FINISH_NOW
+from atelier_desk.engine.run.state import EntryKind
+from atelier_desk.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Wait, next_step
 from tests.support.runs import Script, agent, call, finished, interpret, reply, started
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.agent import Budget
-from app.domain.events import (
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.events import (
     ChildAnswered,
     ChildAsked,
     ChildFinished,
@@ -14,11 +14,11 @@ from app.domain.events import (
     LimitsRaised,
     RunPaused,
 )
-from app.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
-from app.domain.workflow import RunStatus
-from app.engine.run import team
-from app.engine.run.state import RunState
-from app.engine.run.steps import Append, CallModel, StartChildren, Wait, next_step
+from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run import team
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.steps import Append, CallModel, StartChildren, Wait, next_step
 from tests.support.runs import Script, advance, agent, call, finished, reply, started
 
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from app import i18n
-from app.domain import limits
-from app.domain.agent import AgentConfig, ToolMode
-from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from app.llm.local.models import STARTER
-from app.llm.scripted import ScriptedModel
-from app.llm.tokens import estimate_request
+from atelier_desk import i18n
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig, ToolMode
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.tokens import estimate_request
 from tests.engine.conftest import Opener
 
 FILE = {

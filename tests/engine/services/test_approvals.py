@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig, ApprovalMode
-from app.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
-from app.domain.chat import ToolCall
-from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from app.domain.settings import Settings
-from app.domain.workflow import RunStatus, Workflow
-from app.engine import Atelier
-from app.engine.bus import EventBus
-from app.engine.services.approvals import ApprovalService
-from app.engine.services.settings import SettingsService
-from app.llm.scripted import ScriptedModel, Step
-from app.storage.commit import Commit
-from app.storage.datadir import DataDir
-from app.storage.repositories import Repositories
-from app.storage.store import Store
-from app.tools.base import Effect, Risk
-from app.tools.custom import tool
-from app.tools.registry import create_default_tool_registry
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import RunStatus, Workflow
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.services.approvals import ApprovalService
+from atelier_desk.engine.services.settings import SettingsService
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from atelier_desk.tools.base import Effect, Risk
+from atelier_desk.tools.custom import tool
+from atelier_desk.tools.registry import create_default_tool_registry
 from tests.engine.conftest import Opener
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}

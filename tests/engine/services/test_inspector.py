@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig, ToolDialect, ToolMode
-from app.domain.chat import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
-from app.domain.errors import NotFoundError, ProviderError
-from app.domain.events import Dispatch, ModelReplied
-from app.domain.stream import ChunkType
-from app.engine import Atelier
-from app.engine.gateway import FactoryGateway, OpenModel
-from app.engine.journal import run_events
-from app.engine.run.prompt import SUMMARY_INSTRUCTIONS
-from app.engine.services.request_views import SentRequest
-from app.llm.dialects import with_dialect
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig, ToolDialect, ToolMode
+from atelier_desk.domain.chat import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
+from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.domain.events import Dispatch, ModelReplied
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateway import FactoryGateway, OpenModel
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.run.prompt import SUMMARY_INSTRUCTIONS
+from atelier_desk.engine.services.request_views import SentRequest
+from atelier_desk.llm.dialects import with_dialect
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.test_runs import agent, calculate, start
 
@@ -261,7 +261,7 @@ async def test_a_reply_of_an_older_version_is_made_again_and_marked(open_atelier
         async def stored(*_: Any) -> list[Any]:
             return old
 
-        monkeypatch.setattr("app.engine.services.inspector.run_events", stored)
+        monkeypatch.setattr("atelier_desk.engine.services.inspector.run_events", stored)
         for summary, recorded in zip(await atelier.inspector.requests(run_id), model.requests, strict=True):
             assert not summary.exact
             request = await atelier.inspector.request(run_id, summary.seq)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.errors import NotFoundError, UsageError
-from app.domain.memory import MemoryScope, MemoryType
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.memory import MemoryScope, MemoryType
 from tests.engine.conftest import Opener, WordEmbedder
 
 
@@ -120,7 +120,7 @@ async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Open
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 
-    monkeypatch.setattr("app.engine.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.engine.embedding.create_embedder", made)
     async with open_atelier() as atelier:
         for number in range(5):
             await atelier.memories.add(f"fact number {number}")

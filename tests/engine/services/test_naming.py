@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.services.naming import NAME_LENGTH, name_from, numbered, placeholders, shorten
+from atelier_desk.engine.services.naming import NAME_LENGTH, name_from, numbered, placeholders, shorten
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.chat import ToolCall
-from app.domain.errors import ConflictError, NotFoundError, UsageError
-from app.domain.stream import ChunkType
-from app.engine import Atelier
-from app.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
 GREET = '''
-from app.tools.custom import tool
+from atelier_desk.tools.custom import tool
 
 @tool
 def greet(name: str, times: int = 1) -> dict:
@@ -106,7 +106,7 @@ async def test_a_broken_file_is_explained_and_the_others_are_loaded(open_atelier
         assert (good.state, good.tools) == (OwnToolState.CONFIRMED, ("greet",))
         tool = atelier.registry.get_tool("TodoTool")
         assert tool is not None
-        assert type(tool).__module__.startswith("app.tools.core")
+        assert type(tool).__module__.startswith("atelier_desk.tools.core")
 
 
 async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.agent import AgentConfig, ToolMode
-from app.engine.services.prompt_cost import PromptCost, prompt_cost
-from app.tools.base import ToolCategory
-from app.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.domain.agent import AgentConfig, ToolMode
+from atelier_desk.engine.services.prompt_cost import PromptCost, prompt_cost
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 from tests.bench.bench_modes import measure
 
 

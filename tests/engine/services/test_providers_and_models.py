@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.llm.local.download import DownloadStatus
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.local.download import DownloadStatus
+from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ToolCall
-from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from app.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from app.domain.workflow import RunStatus
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 
 AGENT = AgentConfig(name="Asker", provider="test", model="scripted", tools=("UserQuestionTool",), question_timeout_s=10)

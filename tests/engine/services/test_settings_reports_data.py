@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app import i18n
-from app.domain import limits
-from app.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
-from app.engine.services.data import restore_backup, verify_backup
+from atelier_desk import i18n
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.engine.services.data import restore_backup, verify_backup
 from tests.engine.conftest import Opener
 
 

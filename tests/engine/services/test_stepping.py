@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.domain.chat import ToolCall
-from app.domain.workflow import RunMode
-from app.engine.atelier import Atelier
-from app.engine.services.stepping import WaitingStep, step_from_pause, waiting_steps
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.stepping import WaitingStep, step_from_pause, waiting_steps
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.support.runs import agent
 
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain import limits
-from app.domain.errors import LimitError, NotFoundError, UsageError
-from app.domain.stream import ChunkType
-from app.domain.task import TaskStatus
-from app.tools.core.todo_rules import TaskRuleError
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.task import TaskStatus
+from atelier_desk.tools.core.todo_rules import TaskRuleError
 from tests.engine.conftest import Opener, Recorder
 from tests.support.clock import ManualClock
 

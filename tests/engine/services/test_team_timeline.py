@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.approval import ApprovalRequest, ApprovalStatus
-from app.domain.events import (
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
     CallStatus,
@@ -23,10 +23,10 @@ from app.domain.events import (
     RunPaused,
     RunResumed,
 )
-from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.domain.workflow import RunStatus
-from app.engine.services.team_timeline import marks, timeline
-from app.engine.services.team_views import Span
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.services.team_timeline import marks, timeline
+from atelier_desk.engine.services.team_views import Span
 from tests.support.runs import START, Script, call, finished, reply, started
 
 

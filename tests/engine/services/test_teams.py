@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalSettings, ApprovalStatus, Decision
-from app.domain.chat import ToolCall
-from app.domain.errors import NotFoundError
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.engine import Atelier
-from app.engine.services.team_views import AgentNode
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.services.team_views import AgentNode
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 

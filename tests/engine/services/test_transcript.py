@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.engine.services.transcript import lineage, newest_under
-from app.storage.repositories.runs import RunLink
+from atelier_desk.engine.services.transcript import lineage, newest_under
+from atelier_desk.storage.repositories.runs import RunLink
 
 
 def run(id: str, previous: str | None = None, *, parent: str | None = None) -> RunLink:

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.agent import AgentConfig
-from app.domain.chat import ToolCall
-from app.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from app.domain.memory import MemoryType
-from app.domain.stream import ChunkType
-from app.domain.workflow import MessageRole, RunStatus
-from app.engine import Atelier
-from app.engine.services.conflicts import OnConflict
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import MessageRole, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -298,7 +298,7 @@ async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atel
         assert len(json.loads(text)["runs"]) == 2
         assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
         busy = 1
-        monkeypatch.setattr("app.engine.services.workflows.READ_ATTEMPTS", 1)
+        monkeypatch.setattr("atelier_desk.engine.services.workflows.READ_ATTEMPTS", 1)
         with pytest.raises(ConflictError, match="Pause them"):
             await atelier.workflows.export(workflow_id)
 
@@ -308,7 +308,7 @@ async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pyt
         workflow = await atelier.workflows.create("Well remembered")
         for number in range(5):
             await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
-        monkeypatch.setattr("app.engine.services.paging.limits", SimpleNamespace(LIST_MAX=2))
+        monkeypatch.setattr("atelier_desk.engine.services.paging.limits", SimpleNamespace(LIST_MAX=2))
         assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
         assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
 

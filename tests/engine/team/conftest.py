@@ -7,13 +7,13 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from app.domain.agent import AgentConfig
-from app.domain.chat import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
-from app.domain.events import EventBody
-from app.domain.workflow import Run
-from app.engine import Atelier
-from app.engine.journal import run_events
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
+from atelier_desk.domain.events import EventBody
+from atelier_desk.domain.workflow import Run
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.runs import agent
 
 TOOLS = (

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import ApprovalMode, ToolMode
-from app.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision
-from app.domain.errors import ConflictError
-from app.domain.events import ApprovalRequested, ToolCallStarted
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus, WorkflowStatus
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import ApprovalMode, ToolMode
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events import ApprovalRequested, ToolCallStarted
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
 

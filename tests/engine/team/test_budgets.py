@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import Budget
-from app.domain.chat import ChatReply, ToolCall, Usage
-from app.domain.events import LimitKind
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus, WorkflowStatus
-from app.engine import Atelier
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
+from atelier_desk.domain.events import LimitKind
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+from atelier_desk.engine import Atelier
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, plan, spawn, team_rows, worker
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.domain.events import Dispatch, RunFinished
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus, WorkflowStatus
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel
-from app.tools.base import Effect, Input, Outcome, Tool, ToolContext
+from atelier_desk.domain.events import Dispatch, RunFinished
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_parent, ask_user, begin, bodies, calculate, call, lead, spawn, team_rows
 

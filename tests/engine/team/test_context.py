@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import ChatReply, Usage
-from app.domain.errors import NotFoundError
-from app.domain.stream import ChunkType
-from app.engine import Atelier, gateway
-from app.engine.run.state import EntryKind
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.chat import ChatReply, Usage
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.engine import Atelier, gateway
+from atelier_desk.engine.run.state import EntryKind
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import lead
 

@@ -11,22 +11,22 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from app.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
-from app.domain.approval import ApprovalPolicy
-from app.domain.errors import ToolError
-from app.domain.events import RunStarted
-from app.domain.team import ChildPlan
-from app.engine.journal import RunHandle
-from app.engine.run.model_call import direct_names, enabled_names
-from app.engine.run.state import RunState
-from app.engine.team.breakers import AgentBreakers
-from app.engine.team.desk import TeamDesk, child_id
-from app.engine.team.teams import _run_started
-from app.policy import budget as budgets
-from app.policy.rights import Rights
-from app.tools.base import ChildRequest, ToolCategory
-from app.tools.registry import create_default_tool_registry
-from app.tools.sections import PLANNING
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
+from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.events import RunStarted
+from atelier_desk.domain.team import ChildPlan
+from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.run.model_call import direct_names, enabled_names
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.team.breakers import AgentBreakers
+from atelier_desk.engine.team.desk import TeamDesk, child_id
+from atelier_desk.engine.team.teams import _run_started
+from atelier_desk.policy import budget as budgets
+from atelier_desk.policy.rights import Rights
+from atelier_desk.tools.base import ChildRequest, ToolCategory
+from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.sections import PLANNING
 from tests.support.clock import ManualClock
 from tests.support.runs import Script, agent
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.chat import Role
-from app.domain.events import Dispatch
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus
-from app.engine import Atelier
-from app.llm.scripted import Step
+from atelier_desk.domain.chat import Role
+from atelier_desk.domain.events import Dispatch
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import (
     TOOLS,

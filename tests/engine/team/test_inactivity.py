@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
-from app.domain.errors import StorageError
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus
-from app.engine import Atelier
-from app.engine.live import LiveRuns
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.live import LiveRuns
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
 from tests.support.clock import ManualClock

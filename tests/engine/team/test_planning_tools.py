@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.agent import AgentConfig, ToolMode
-from app.domain.chat import ChatRequest, Role, ToolCall
-from app.domain.errors import ProviderError
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import AgentConfig, ToolMode
+from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 

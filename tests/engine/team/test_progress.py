@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from app.domain.base import utc_now
-from app.domain.stream import ChunkType, StreamEvent
-from app.engine.bus import EventBus
-from app.engine.team.progress import EVERY_S, ProgressReporter
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.team.progress import EVERY_S, ProgressReporter
 from tests.support.clock import ManualClock
 from tests.support.runs import Script, agent
 

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app import logs
-from app.domain import limits
-from app.domain.errors import ProviderError, StorageError
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus
-from app.engine.run.model_call import retry_delay
-from app.llm.scripted import Step
-from app.policy.circuit_breaker import BreakerState
-from app.tools.base import Effect, Input, Outcome, Tool, ToolContext
+from atelier_desk import logs
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run.model_call import retry_delay
+from atelier_desk.llm.scripted import Step
+from atelier_desk.policy.circuit_breaker import BreakerState
+from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
 from tests.support.clock import ManualClock
@@ -265,7 +265,7 @@ async def test_the_root_run_is_named_in_every_event_row_and_log_line(open_atelie
         Deep=[[call("crash")], ValueError("lost")],
     )
     handler = Handler()
-    logging.getLogger("app").addHandler(handler)
+    logging.getLogger("atelier_desk").addHandler(handler)
     try:
         async with open_atelier(model_factory=cast) as atelier:
             seen = Recorder(atelier)
@@ -277,7 +277,7 @@ async def test_the_root_run_is_named_in_every_event_row_and_log_line(open_atelie
             rows = await team_rows(atelier, workflow_id)
             assert {row.parent_run_id for row in rows.values()} == {None, run_id, rows["Middle"].id}
     finally:
-        logging.getLogger("app").removeHandler(handler)
+        logging.getLogger("atelier_desk").removeHandler(handler)
     told = {message for identifier, message in lines if identifier == run_id}
     assert {"tool crash failed", "a step failed unexpectedly"} <= told
     assert [line for line in lines if line[0] not in (run_id, "-")] == []

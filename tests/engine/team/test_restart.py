@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.events import LimitKind, PauseReason
-from app.domain.question import QuestionStatus
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus
-from app.engine import Atelier
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.events import LimitKind, PauseReason
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import (
     Cast,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.errors import ConflictError, UsageError
-from app.domain.events import Dispatch
-from app.domain.stream import ChunkType
-from app.domain.workflow import RunStatus
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.events import Dispatch
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import (
     Cast,

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from app.domain.chat import ToolSpec
-from app.llm.dialects.grammar import tools_grammar
-from app.llm.dialects.number_grammar import integer_range, integer_rule, number_rule
-from app.tools.registry import create_default_tool_registry
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.llm.dialects.grammar import tools_grammar
+from atelier_desk.llm.dialects.number_grammar import integer_range, integer_rule, number_rule
+from atelier_desk.tools.registry import create_default_tool_registry
 from tests.support.gbnf import Grammar
 
 TASK: dict[str, Any] = {

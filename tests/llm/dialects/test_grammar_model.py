@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from app.domain.agent import ToolDialect
-from app.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
-from app.domain.clock import SystemClock
-from app.llm.base import ChatModel
-from app.llm.dialects import with_dialect
-from app.llm.dialects.grammar import tools_grammar
-from app.llm.local.models import STARTER
-from app.llm.local.provider import LocalProvider
-from app.tools.registry import create_default_tool_registry
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.llm.base import ChatModel
+from atelier_desk.llm.dialects import with_dialect
+from atelier_desk.llm.dialects.grammar import tools_grammar
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.local.provider import LocalProvider
+from atelier_desk.tools.registry import create_default_tool_registry
 
 PROMPTS = (Path(__file__).parent / "prompts.txt").read_text("utf-8").splitlines()
 

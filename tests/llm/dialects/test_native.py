@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.domain.agent import ToolDialect
-from app.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolCall
-from app.llm.dialects import with_dialect
-from app.llm.dialects.bounds import CALLS
-from app.llm.dialects.repair import CUT
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolCall
+from atelier_desk.llm.dialects import with_dialect
+from atelier_desk.llm.dialects.bounds import CALLS
+from atelier_desk.llm.dialects.repair import CUT
+from atelier_desk.llm.scripted import ScriptedModel, Step
 
 REQUEST = ChatRequest(model="m", messages=(ChatMessage(role=Role.USER, content="hi"),))
 

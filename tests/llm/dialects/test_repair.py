@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm.dialects import repair
-from app.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
-from app.llm.dialects.repair import CUT, parse_arguments
+from atelier_desk.llm.dialects import repair
+from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
+from atelier_desk.llm.dialects.repair import CUT, parse_arguments
 
 
 @pytest.mark.parametrize(

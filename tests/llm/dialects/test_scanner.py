@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, CALLS
-from app.llm.dialects.scanner import CallPiece, CallScanner, Flaw, Piece, TextPiece
+from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, CALLS
+from atelier_desk.llm.dialects.scanner import CallPiece, CallScanner, Flaw, Piece, TextPiece
 
 Found = list[tuple[str, str, Flaw]]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent import ToolDialect
-from app.domain.chat import (
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.chat import (
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -25,11 +25,11 @@ from app.domain.chat import (
     ToolCallDelta,
     ToolSpec,
 )
-from app.llm.dialects import with_dialect
-from app.llm.dialects.prompt import render_call, render_result, text_request
-from app.llm.dialects.repair import CUT
-from app.llm.dialects.xml import NAMELESS
-from app.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.dialects import with_dialect
+from atelier_desk.llm.dialects.prompt import render_call, render_result, text_request
+from atelier_desk.llm.dialects.repair import CUT
+from atelier_desk.llm.dialects.xml import NAMELESS
+from atelier_desk.llm.scripted import ScriptedModel, Step
 
 TOOLS = (
     ToolSpec(

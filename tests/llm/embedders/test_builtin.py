@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from app.domain.errors import ProviderError
-from app.llm.embedders.blas import limit_to_one_thread
-from app.llm.embedders.builtin import DIMENSION, BuiltinEmbedder
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.embedders.blas import limit_to_one_thread
+from atelier_desk.llm.embedders.builtin import DIMENSION, BuiltinEmbedder
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.errors import ContextOverflowError, ProviderError
-from app.domain.provider import ProviderConfig, ProviderKind
-from app.llm.embedders.remote import RemoteEmbedder
-from app.llm.secrets import KeyVault
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.embedders.remote import RemoteEmbedder
+from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure
 from tests.support.servers.mistral import FakeMistral

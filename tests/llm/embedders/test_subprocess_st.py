@@ -8,8 +8,8 @@ import numpy as np
 import psutil
 import pytest
 
-from app.domain.errors import ProviderError
-from app.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
 
 FAKE = Path(__file__).with_name("fake_sentence_transformers.py")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from app.domain.chat import ChatMessage, Role, ToolCall
-from app.llm.guided import answers
-from app.llm.guided.language import language
+from atelier_desk.domain.chat import ChatMessage, Role, ToolCall
+from atelier_desk.llm.guided import answers
+from atelier_desk.llm.guided.language import language
 
 EN, FR = language("en"), language("fr")
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm.guided.arithmetic import find
-from app.llm.guided.language import language
-from app.tools.core.expression import evaluate
+from atelier_desk.llm.guided.arithmetic import find
+from atelier_desk.llm.guided.language import language
+from atelier_desk.tools.core.expression import evaluate
 
 EN = [
     ("what is 2^10", 1024),

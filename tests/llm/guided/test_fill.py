@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.llm.guided import fill
-from app.llm.guided.language import language
+from atelier_desk.llm.guided import fill
+from atelier_desk.llm.guided.language import language
 
 EN, FR = language("en"), language("fr")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.llm.guided.actions import ACTIONS
-from app.llm.guided.language import LANGUAGES, detect, language, plain
+from atelier_desk.llm.guided.actions import ACTIONS
+from atelier_desk.llm.guided.language import LANGUAGES, detect, language, plain
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from app.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolSpec, Usage
-from app.domain.clock import SystemClock
-from app.domain.errors import ProviderError
-from app.llm.embedders.builtin import BuiltinEmbedder
-from app.llm.guided import GuidedModel
-from app.llm.local.models import STARTER
-from app.llm.local.provider import LocalProvider
-from app.llm.scripted import ScriptedModel
+from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolSpec, Usage
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+from atelier_desk.llm.guided import GuidedModel
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.local.provider import LocalProvider
+from atelier_desk.llm.scripted import ScriptedModel
 
 AUNT = "I need to phone my aunt on Monday"
 UNSURE = "so what do I have to do about my tasks"

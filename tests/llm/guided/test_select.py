@@ -4,10 +4,10 @@ import gc
 
 import numpy as np
 
-from app.llm.guided.actions import ACTIONS, action_of, offered
-from app.llm.guided.grammar import literal, one_of
-from app.llm.guided.language import language
-from app.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
+from atelier_desk.llm.guided.actions import ACTIONS, action_of, offered
+from atelier_desk.llm.guided.grammar import literal, one_of
+from atelier_desk.llm.guided.language import language
+from atelier_desk.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
 
 
 class LengthEmbedder:

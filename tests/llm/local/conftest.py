@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.clock import SystemClock
-from app.llm.local.models import ModelStore
-from app.llm.local.provider import LocalProvider
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.llm.local.provider import LocalProvider
 
 
 def gguf_bytes(*, context: int = 2048, template: str = "{{ tools }}", name: str = "Tiny", weights: int = 256) -> bytes:

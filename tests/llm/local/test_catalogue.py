@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.llm.local.catalogue import CATALOGUE
+from atelier_desk.llm.local.catalogue import CATALOGUE
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.id)

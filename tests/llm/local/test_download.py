@@ -6,9 +6,9 @@ from collections import namedtuple
 
 import pytest
 
-from app.domain.errors import NotFoundError, ProviderError
-from app.llm.local.catalogue import CatalogueEntry
-from app.llm.local.download import Downloads, DownloadStatus
+from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.llm.local.catalogue import CatalogueEntry
+from atelier_desk.llm.local.download import Downloads, DownloadStatus
 from tests.llm.local.conftest import gguf_bytes
 from tests.support.clock import ManualClock
 
@@ -241,7 +241,7 @@ async def test_a_full_disk_is_noticed_before_anything_is_asked(files, store, ent
 
 
 async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, entry):
-    from app.llm.local.models import ModelStore
+    from atelier_desk.llm.local.models import ModelStore
 
     (tmp_path / "file").write_text("")
     downloads = Downloads(ModelStore(tmp_path / "file" / "models"), ManualClock(), lambda _id: None, entries=[entry])

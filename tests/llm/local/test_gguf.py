@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.llm.local.gguf import GgufFormatError, read_head
-from app.llm.local.models import STARTER_BYTES, packaged_starter
+from atelier_desk.llm.local.gguf import GgufFormatError, read_head
+from atelier_desk.llm.local.models import STARTER_BYTES, packaged_starter
 from tests.llm.local.conftest import gguf_bytes
 
 

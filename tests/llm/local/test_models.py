@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from app.domain.errors import NotFoundError, ProviderError
-from app.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter, sha256_of
+from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter, sha256_of
 from tests.llm.local.conftest import gguf_bytes
 
 
@@ -102,7 +102,7 @@ def test_the_sum_is_computed_once_for_a_size_and_time(store, monkeypatch):
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
     counted = []
-    monkeypatch.setattr("app.llm.local.models.sha256_of", lambda target: counted.append(target) or sha256_of(target))
+    monkeypatch.setattr("atelier_desk.llm.local.models.sha256_of", lambda target: counted.append(target) or sha256_of(target))
     store.check(store.get("a"))
     ModelStore(store.models_dir, starter_path=path).check(store.get("a"))
     assert len(counted) == 1

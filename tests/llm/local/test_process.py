@@ -11,14 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.domain.errors import ProviderError
-from app.llm.local.models import packaged_starter
-from app.llm.local.process import ServerConfig, ServerProcess
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.local.models import packaged_starter
+from atelier_desk.llm.local.process import ServerConfig, ServerProcess
 
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from app.llm.local.process import ServerConfig, ServerProcess
+from atelier_desk.llm.local.process import ServerConfig, ServerProcess
 
 async def main():
     server = await ServerProcess.start(ServerConfig(Path(sys.argv[1]), "starter", 512, 1))
@@ -67,7 +67,7 @@ async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path):
 
 async def test_a_process_that_dies_at_once_is_an_error():
     with pytest.raises(ProviderError) as caught:
-        await ServerProcess.start(starter(), module="app.llm.local.no_such_module")
+        await ServerProcess.start(starter(), module="atelier_desk.llm.local.no_such_module")
     assert caught.value.code == "server_failed"
     assert "exit status 1" in str(caught.value)
 
@@ -95,7 +95,7 @@ async def test_cancelling_the_start_ends_the_process(tmp_path, monkeypatch):
 
 
 async def test_a_process_that_ignores_the_end_of_stdin_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.llm.local.process.STOP_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("atelier_desk.llm.local.process.STOP_TIMEOUT_S", 0.3)
     (tmp_path / "stubborn.py").write_text(
         "import json, sys, time\nsys.stdin.readline()\nprint(json.dumps({'event': 'ready', 'address': 'http://127.0.0.1:1'}), flush=True)\n"
         "time.sleep(600)\n"
@@ -119,10 +119,10 @@ async def test_the_log_keeps_the_last_lines(tmp_path, monkeypatch):
 
 
 def test_the_child_finds_this_package_from_anywhere(tmp_path):
-    from app.llm.local.process import child_environment
+    from atelier_desk.llm.local.process import child_environment
 
-    code = "import app, pathlib; print(pathlib.Path(app.__file__).parent)"
+    code = "import atelier_desk, pathlib; print(pathlib.Path(atelier_desk.__file__).parent)"
     found = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, env=child_environment(), capture_output=True, text=True, check=True
     )
-    assert Path(found.stdout.strip()) == Path(__file__).parents[3] / "app"
+    assert Path(found.stdout.strip()) == Path(__file__).parents[3] / "app" / "atelier_desk"

@@ -6,12 +6,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.domain.chat import ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
-from app.domain.clock import SystemClock
-from app.domain.errors import ContextOverflowError, NotFoundError, ProviderError
-from app.llm.local.models import STARTER, ModelStore
-from app.llm.local.process import ServerConfig
-from app.llm.local.provider import LocalProvider
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.errors import ContextOverflowError, NotFoundError, ProviderError
+from atelier_desk.llm.local.models import STARTER, ModelStore
+from atelier_desk.llm.local.process import ServerConfig
+from atelier_desk.llm.local.provider import LocalProvider
 from tests.llm.local.conftest import gguf_bytes
 from tests.support.clock import ManualClock
 
@@ -56,7 +56,7 @@ class Bed:
         yield TextDelta(content=request.model)
         if request.model in self.gates:
             await self.gates[request.model].wait()
-        from app.domain.chat import ChatReply
+        from atelier_desk.domain.chat import ChatReply
 
         yield ReplyDone(reply=ChatReply(content=request.model))
 

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
-from app.domain.base import utc_now
-from app.domain.chat import ToolSpec
-from app.domain.context import PromptFrame
-from app.domain.errors import NotFoundError
-from app.domain.workflow import Run, Workflow
-from app.storage.commit import Commit
-from app.storage.repositories import Repositories
+from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.repositories import Repositories
 
 
 async def save(repos: Repositories, *requests: ApprovalRequest) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.agent import Agent, AgentConfig, Budget
-from app.domain.errors import ConflictError, NotFoundError
-from app.domain.provider import ModelInfo, ProviderConfig, ProviderKind
-from app.domain.settings import EmbedderSettings, Settings
-from app.storage.repositories import Repositories
-from app.storage.rows import record, to_json
-from app.storage.store import Statement
+from atelier_desk.domain.agent import Agent, AgentConfig, Budget
+from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.settings import EmbedderSettings, Settings
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import record, to_json
+from atelier_desk.storage.store import Statement
 
 
 def agent(name: str) -> Agent:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.errors import NotFoundError
-from app.domain.memory import Memory, MemoryScope, MemoryType
-from app.domain.workflow import Workflow
-from app.storage.datadir import DataDir
-from app.storage.lexical import MemoryFilter
-from app.storage.repositories import Repositories
-from app.storage.store import Store
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock
 
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.base import utc_now
-from app.domain.errors import NotFoundError
-from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
 
 SPEC = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
 

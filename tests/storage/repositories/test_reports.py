@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import NotFoundError, StorageError, UsageError
-from app.domain.workflow import Report, Workflow
-from app.storage.repositories import Repositories
+from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage.repositories import Repositories
 
 
 async def test_save_read_list_delete(repos: Repositories, workflow: Workflow) -> None:

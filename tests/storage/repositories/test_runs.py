@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.base import utc_now
-from app.domain.chat import Usage
-from app.domain.errors import NotFoundError, StorageError
-from app.domain.events import RunEvent, TaskChanged, UserMessage
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
-from app.storage.commit import Commit
-from app.storage.repositories import Repositories
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.events import RunEvent, TaskChanged, UserMessage
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.repositories import Repositories
 
 
 def event(workflow: Workflow, seq: int, *, run: str = "run", stream: int = 0) -> RunEvent:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import NotFoundError
-from app.domain.task import Task, TaskStatus
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
 
 
 async def test_order_filter_and_limit(repos: Repositories, workflow: Workflow) -> None:

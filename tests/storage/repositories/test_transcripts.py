@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.base import utc_now
-from app.domain.errors import NotFoundError
-from app.domain.workflow import Message, MessageRole, ToolExecution, Workflow
-from app.storage.commit import Commit
-from app.storage.repositories import Repositories
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.repositories import Repositories
 
 
 @pytest.fixture

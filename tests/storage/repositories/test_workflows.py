@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.domain.agent import AgentConfig
-from app.domain.approval import ApprovalRequest
-from app.domain.base import utc_now
-from app.domain.chat import Usage
-from app.domain.context import PromptFrame
-from app.domain.errors import LimitError, NotFoundError, StorageError
-from app.domain.events import RunEvent, RunStarted, TaskChanged
-from app.domain.memory import Memory, MemoryType
-from app.domain.question import QuestionSpec, QuestionType, UserQuestion
-from app.domain.task import Task
-from app.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from app.storage.commit import Commit
-from app.storage.migrations import m0001_first_tables, m0002_teams
-from app.storage.repositories import Repositories
-from app.storage.repositories.workflows import OWNED
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
+from atelier_desk.domain.events import RunEvent, RunStarted, TaskChanged
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.migrations import m0001_first_tables, m0002_teams
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.workflows import OWNED
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:

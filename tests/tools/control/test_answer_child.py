@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.team import ChildState, ChildStatus
-from app.tools.base import AnswerChild
+from atelier_desk.domain.team import ChildState, ChildStatus
+from atelier_desk.tools.base import AnswerChild
 from tests.tools.conftest import MakeCalls
 from tests.tools.teams.conftest import FakeTeam
 

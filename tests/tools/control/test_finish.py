@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.base import ToolResult
+from atelier_desk.tools.base import ToolResult
 from tests.tools.conftest import Calls
 
 

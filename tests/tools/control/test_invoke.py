@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.tools.base import ToolResult
-from app.tools.control.invoke import unwrap
-from app.tools.registry import ToolRegistry
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.control.invoke import unwrap
+from atelier_desk.tools.registry import ToolRegistry
 from tests.tools.conftest import Calls, MakeCalls
 
 

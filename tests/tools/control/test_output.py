@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain import limits
-from app.storage.repositories import Repositories
-from app.tools.base import ToolResult
+from atelier_desk.domain import limits
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.base import ToolResult
 from tests.tools.conftest import Calls
 
 

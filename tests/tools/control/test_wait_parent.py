@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.base import AskParent
+from atelier_desk.tools.base import AskParent
 from tests.tools.conftest import Calls, MakeCalls
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.question import QuestionType
-from app.tools.base import AskUser
+from atelier_desk.domain.question import QuestionType
+from atelier_desk.tools.base import AskUser
 from tests.tools.conftest import Calls, MakeCalls
 
 

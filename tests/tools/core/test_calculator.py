@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.tools.core.calculator import BinaryName, ConstantName, UnaryName
-from app.tools.core.expression import BINARY, CONSTANTS, UNARY
+from atelier_desk.tools.core.calculator import BinaryName, ConstantName, UnaryName
+from atelier_desk.tools.core.expression import BINARY, CONSTANTS, UNARY
 from tests.tools.conftest import Calls
 
 CALCULATOR = "CalculatorTool"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain import limits
-from app.tools.core.expression import BINARY, CONSTANTS, MAX_BITS, UNARY, CalculationError, evaluate
+from atelier_desk.domain import limits
+from atelier_desk.tools.core.expression import BINARY, CONSTANTS, MAX_BITS, UNARY, CalculationError, evaluate
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
-from app.tools.core.report import READ_DEFAULT
+from atelier_desk.domain import limits
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.core.report import READ_DEFAULT
 from tests.tools.conftest import Calls, MakeCalls
 
 REPORT = "ReportTool"

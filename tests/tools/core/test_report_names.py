@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.errors import UsageError
-from app.tools.core.report_names import name_from_text, report_name
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.tools.core.report_names import name_from_text, report_name
 
 
 @pytest.mark.parametrize(

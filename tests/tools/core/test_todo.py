@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.task import TaskStatus
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
+from atelier_desk.domain import limits
+from atelier_desk.domain.task import TaskStatus
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
 from tests.support.clock import ManualClock
 from tests.tools.conftest import Calls, MakeCalls
 

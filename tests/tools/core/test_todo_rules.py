@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.task import Task, TaskStatus
-from app.tools.core import todo_rules
-from app.tools.core.todo_rules import TaskRuleError
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.tools.core import todo_rules
+from atelier_desk.tools.core.todo_rules import TaskRuleError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

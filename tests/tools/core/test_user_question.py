@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from app.tools.base import AskUser
-from app.tools.core.user_question import answer_result
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.tools.base import AskUser
+from atelier_desk.tools.core.user_question import answer_result
 from tests.tools.conftest import Calls, MakeCalls
 
 QUESTION = "UserQuestionTool"

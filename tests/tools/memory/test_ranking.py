@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.memory import Memory, MemoryType
-from app.tools.memory import ranking
-from app.tools.memory.ranking import Candidate
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.tools.memory import ranking
+from atelier_desk.tools.memory.ranking import Candidate
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 share = st.floats(0, 1, allow_nan=False)

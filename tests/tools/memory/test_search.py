@@ -9,13 +9,13 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from app.domain.errors import ProviderError, UsageError
-from app.domain.memory import Memory, MemoryScope, MemoryType
-from app.domain.workflow import Workflow
-from app.storage.lexical import MemoryFilter
-from app.storage.repositories import Repositories
-from app.tools.memory import search as search_module
-from app.tools.memory.search import MemorySearch
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.memory import search as search_module
+from atelier_desk.tools.memory.search import MemorySearch
 from tests.support.clock import ManualClock
 from tests.tools.conftest import WordEmbedder
 

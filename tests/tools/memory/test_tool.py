@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.memory import MemoryType
-from app.domain.workflow import Workflow
-from app.storage.repositories import Repositories
-from app.tools.memory.inputs import READ_DEFAULT
+from atelier_desk.domain import limits
+from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.memory.inputs import READ_DEFAULT
 from tests.support.clock import ManualClock
 from tests.tools.conftest import Calls, MakeCalls, WordEmbedder
 

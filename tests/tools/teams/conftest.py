@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.agent import AgentConfig
-from app.domain.errors import ToolError
-from app.domain.team import ChildPlan, ChildState, ChildStatus
-from app.tools.base import ChildRequest, Colleague
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus
+from atelier_desk.tools.base import ChildRequest, Colleague
 from tests.tools.conftest import Calls, MakeCalls
 
 

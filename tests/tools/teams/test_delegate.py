@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.domain.errors import ToolError
-from app.domain.team import TeamCall
-from app.tools.base import Colleague, Effect, Risk, StartChildren
-from app.tools.teams.delegate import DelegateTaskTool
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import Colleague, Effect, Risk, StartChildren
+from atelier_desk.tools.teams.delegate import DelegateTaskTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, config
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.tools.base import Effect, Risk
-from app.tools.teams.list_sections import ListToolSections
+from atelier_desk.tools.base import Effect, Risk
+from atelier_desk.tools.teams.list_sections import ListToolSections
 from tests.tools.conftest import Calls, MakeCalls
 
 

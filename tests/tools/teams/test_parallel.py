@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.team import TeamCall
-from app.tools.base import Effect, JoinChildren, Risk, StartChildren
-from app.tools.teams.parallel import ParallelTasksTool
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
+from atelier_desk.tools.teams.parallel import ParallelTasksTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child
 

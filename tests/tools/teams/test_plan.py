@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.team import TeamCall
-from app.tools.base import Effect, Risk, StartChildren
-from app.tools.teams.plan import SYSTEM_PROMPT, PlanActions
+from atelier_desk.domain import limits
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import Effect, Risk, StartChildren
+from atelier_desk.tools.teams.plan import SYSTEM_PROMPT, PlanActions
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam
 
@@ -135,7 +135,7 @@ async def test_without_a_team_or_too_deep_it_says_to_do_the_work_itself(calls: C
 
 
 def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
-    from app.tools.teams.plan import PlanActionsInput, request_for
+    from atelier_desk.tools.teams.plan import PlanActionsInput, request_for
 
     action = {"description": "d" * limits.PLAN_DESCRIPTION}
     longest = PlanActionsInput.model_validate({"goal": "g" * limits.PLAN_GOAL, "actions": [action] * limits.PLAN_ACTIONS})

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain import limits
-from app.domain.base import utc_now
-from app.domain.chat import Usage
-from app.domain.team import ChildState, ChildStatus, Spending, TeamCall
-from app.tools.teams.results import aggregated_report, compose, error_report, with_earlier
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.team import ChildState, ChildStatus, Spending, TeamCall
+from atelier_desk.tools.teams.results import aggregated_report, compose, error_report, with_earlier
 from tests.tools.teams.conftest import child
 
 SPENT = Spending(usage=Usage(tokens_input=10, tokens_output=4, cost=0.002))

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.domain import limits
-from app.domain.agent import Budget
-from app.domain.approval import ApprovalKind
-from app.domain.errors import ToolError
-from app.domain.team import ChildStatus, TeamCall
-from app.tools.base import Effect, JoinChildren, Risk, StartChildren
-from app.tools.teams.spawn import SpawnAgentTool
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import ChildStatus, TeamCall
+from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
+from atelier_desk.tools.teams.spawn import SpawnAgentTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child
 

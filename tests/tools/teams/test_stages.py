@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain import limits
-from app.tools.teams.stages import Step, Strategy, stages_of
+from atelier_desk.domain import limits
+from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
 
 
 def test_sequential_is_one_after_the_other() -> None:

@@ -1,0 +1,90 @@
+"""``atelier`` and ``python -m atelier_desk``: a command runs headless; without one the desktop opens, or what can be done instead."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLE_GOAL = "What is 12*7? Use the calculator."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; gives its exit status."""
+    from atelier_desk.cli.main import parse_or_exit, run_command
+
+    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = parse_or_exit(given)
+    if isinstance(arguments, int):
+        return arguments
+    if arguments.command is not None:
+        return run_command(arguments, given)
+    return open_something(arguments, given)
+
+
+def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
+    """The desktop; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
+    from atelier_desk.cli.main import accept_loss, data_root, parse_or_exit, register_commands, run_command, utf8_streams
+    from atelier_desk.display import desktop_problem
+    from atelier_desk.i18n import _
+
+    problem = desktop_problem()
+    if problem is None:
+        root = data_root(arguments)
+        raised = ask_holder_to_raise(root)
+        if raised is not None:
+            return raised
+        if arguments.accept_loss:
+            asyncio.run(accept_loss(root))
+        register_commands()
+        from atelier_desk.desktop.app import main as desktop
+
+        return desktop(root, argv)
+    utf8_streams()
+    sys.stderr.write(_("The desktop cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(_("Opening the conversation in this terminal instead (atelier chat).") + "\n")
+        command = ["chat"]
+    else:
+        sys.stderr.write(_("There is no terminal either; running one example with the built-in model: {goal}", goal=EXAMPLE_GOAL) + "\n")
+        command = ["run", EXAMPLE_GOAL]
+    parsed = parse_or_exit([*argv, *command])
+    return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
+
+
+def ask_holder_to_raise(root: Path) -> int | None:
+    """Ask the process that holds the data folder to show its window: 0 when it does, 1 when it has none, None when nobody holds it."""
+    from atelier_desk.domain.errors import AtelierError
+    from atelier_desk.engine.ipc.client import find_holder
+    from atelier_desk.i18n import _
+
+    async def ask() -> int | None:
+        holder = await find_holder(root)
+        if holder is None:
+            return None
+        try:
+            if await holder.raise_window():
+                return 0
+            sys.stderr.write(_("A command is using the data folder {path} at the moment; try again when it has ended.", path=root) + "\n")
+            return 1
+        finally:
+            holder.close()
+
+    from atelier_desk.engine.ipc.address import read_note
+
+    if read_note(root) is None:
+        return None
+    try:
+        return asyncio.run(ask())
+    except AtelierError as error:
+        sys.stderr.write(error.localized(_) + "\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

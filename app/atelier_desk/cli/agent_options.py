@@ -1,0 +1,124 @@
+"""The options that say who works, shared by ``run`` and ``chat``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli.parser import Parser, names, number
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.agent import AgentConfig
+    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.engine.atelier import Atelier
+
+TOOL_MODES = ("direct", "sections", "invoke")
+DIALECTS = ("auto", "native", "xml", "guided")
+APPROVALS = ("auto", "manual", "selective")
+ON_APPROVAL = ("ask", "allow", "deny")
+
+
+def add_agent_options(parser: Parser) -> None:
+    """Options that choose or make up an agent."""
+    who = parser.add_argument_group(_("agent"))
+    who.add_argument("--agent", metavar="NAME", help=_("the agent that works (the workflow's own, else the default one)"))
+    who.add_argument("--provider", metavar="P", help=_("another provider than the agent's"))
+    who.add_argument("--model", metavar="M", help=_("another model than the agent's"))
+    who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
+    who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
+    who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
+    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
+    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0, name="--max-cost"), help=_("stop at this cost"))
+    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1, name="--max-tokens"), help=_("stop at this many tokens"))
+    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
+    add_people_options(who)
+    who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_people_options(parser: argparse._ActionsContainer) -> None:
+    """Options that say how questions and calls that need an approval are dealt with, shared by everything that follows a run."""
+    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agents' questions are answered"))
+    parser.add_argument(
+        "--on-approval",
+        choices=ON_APPROVAL,
+        default="ask",
+        help=_("what happens with calls that need an approval: ask here, allow or deny all"),
+    )
+
+
+async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None) -> tuple[AgentConfig | None, str]:
+    """The agent to send with: ``(None, id)`` for a stored one as it is, ``(configuration, id)`` when options change it.
+
+    Raises:
+        UsageError: an unknown agent, provider or tool, or values that do not fit together.
+    """
+    from atelier_desk.engine.services import checks
+
+    if arguments.agent:
+        agent = await atelier.agents.by_name(arguments.agent)
+    elif workflow is not None and workflow.agent_id:
+        agent = await _or_default(atelier, workflow.agent_id)
+    else:
+        agent = await atelier.agents.default()
+    changes = _changes(arguments)
+    if "provider" in changes:
+        await atelier.providers.get(changes["provider"])
+        if "model" not in changes:
+            changes["model"] = await first_model(atelier, changes["provider"])
+    budget = {
+        key: value
+        for key, value in (("max_cost", arguments.max_cost), ("max_tokens", arguments.max_tokens), ("max_seconds", arguments.timeout))
+        if value is not None
+    }
+    if budget:
+        changes["budget"] = agent.config.budget.model_copy(update=budget)
+    if not changes:
+        return None, agent.id
+    config = checks.changed(agent.config, _("agent"), **changes)
+    if "tools" in changes:
+        atelier.agents.check_tools(config)
+    return config, agent.id
+
+
+def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval")
+    found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
+    if "tools" in found:
+        found["tools"] = tuple(found["tools"])
+    return found
+
+
+async def _or_default(atelier: Atelier, agent_id: str) -> Any:
+    from atelier_desk.domain.errors import NotFoundError
+
+    try:
+        return await atelier.agents.get(agent_id)
+    except NotFoundError:
+        return await atelier.agents.default()
+
+
+async def first_model(atelier: Atelier, provider: str) -> str:
+    """The first chat model of a provider, for ``--provider`` without ``--model``."""
+    from atelier_desk.domain.errors import UsageError
+
+    models = [model.name for model in await atelier.providers.models(provider) if not model.embedding]
+    if not models:
+        raise UsageError(N_("The provider {name} offers no model; name one with --model."), name=provider)
+    return models[0]
+
+
+def workspace(out: Output, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The folders of ``--workspace``, absolute; each must exist."""
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.domain.errors import UsageError
+
+    folders = []
+    for name in arguments.workspace:
+        folder = Path(path_of(out, name)).resolve()
+        if not folder.is_dir():
+            raise UsageError(N_("{path} is not a folder."), path=folder)
+        folders.append(str(folder))
+    return tuple(dict.fromkeys(folders))

@@ -1,0 +1,175 @@
+"""How questions are answered from the command line: asked in the terminal, skipped, taken from a file, or left for later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli.approval_words import lineage
+from atelier_desk.cli.files import read_text
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.question import QuestionType, UserQuestion
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
+
+LATER, SKIP = "", "!"
+"""What a person types to leave a question open, and to skip it."""
+
+Given = tuple[list[str], str]
+"""Options and text."""
+
+
+class Answers:
+    """Where answers come from.
+
+    ``ask`` prompts when somebody is there; ``skip`` skips every question; a file holds a JSON list of answers in order, or an object from
+    question texts to answers. An answer is a text, a list of options (ids, labels or numbers), an object with ``options`` and ``text``, or
+    null to skip.
+
+    Attributes:
+        given: ids of the questions answered or skipped from here.
+    """
+
+    def __init__(
+        self, atelier: Atelier, out: Output, mode: str = "ask", *, queue: Sequence[Any] = (), by_text: dict[str, Any] | None = None
+    ) -> None:
+        self._atelier = atelier
+        self._out = out
+        self._mode = mode
+        self._queue = list(queue)
+        self._by_text = by_text or {}
+        self.given: set[str] = set()
+
+    @classmethod
+    async def create(cls, atelier: Atelier, out: Output, value: str) -> Answers:
+        """From the value of ``--answers``: ``ask``, ``skip`` or a file."""
+        if value in ("ask", "skip"):
+            return cls(atelier, out, value)
+        text = await read_text(out, value)
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise UsageError(N_("The answers file {path} is not JSON: {reason}"), path=value, reason=error) from None
+        if isinstance(content, list):
+            _check_all(content, value)
+            return cls(atelier, out, "file", queue=content)
+        if isinstance(content, dict):
+            _check_all(list(content.values()), value)
+            return cls(atelier, out, "file", by_text=content)
+        raise UsageError(N_("The answers file {path} must hold a JSON list, or an object from questions to answers."), path=value)
+
+    async def answer(self, asked: UserQuestion) -> bool:
+        """Answer or skip the question; False leaves it open for later. One that somebody else answered counts as answered."""
+        try:
+            if self._mode == "skip":
+                await self._give(asked, None)
+                return True
+            if self._mode == "file":
+                return await self._from_file(asked)
+            return await self._from_terminal(asked) if self._out.interactive else False
+        except ConflictError:
+            return True
+
+    async def _give(self, asked: UserQuestion, answer: Given | None) -> None:
+        """Hand in an answer, or a skip for None."""
+        self.given.add(asked.id)
+        try:
+            if answer is None:
+                await self._atelier.questions.skip(asked.id)
+            else:
+                await self._atelier.questions.answer_with(asked.id, *answer)
+        except UsageError:
+            self.given.discard(asked.id)
+            raise
+
+    async def _from_file(self, asked: UserQuestion) -> bool:
+        if self._queue:
+            value = self._queue.pop(0)
+        elif asked.spec.question in self._by_text:
+            value = self._by_text[asked.spec.question]
+        else:
+            self._out.note(_("The answers file has no answer for: {question}", question=asked.spec.question), "warn")
+            return False
+        await self._give(asked, None if value is None else _parts(value, asked))
+        return True
+
+    async def _from_terminal(self, asked: UserQuestion) -> bool:
+        self._show(asked)
+        while True:
+            typed = await self._typed(asked)
+            if typed == LATER:
+                return False
+            try:
+                await self._give(asked, None if isinstance(typed, str) else typed)
+                return True
+            except ConflictError:
+                raise
+            except UsageError as error:
+                self._out.note(error.localized(_), "warn")
+
+    async def _typed(self, asked: UserQuestion) -> Given | str:
+        """What the person typed: options and text, or ``LATER`` or ``SKIP``."""
+        kind = asked.spec.question_type
+        hint = _("! skips, empty leaves it for later")
+        first = _("Answer ({hint}): ", hint=hint) if kind is QuestionType.TEXT else _("Options (numbers with commas; {hint}): ", hint=hint)
+        typed = ((await self._out.ask(first)) or "").strip()
+        if typed in (LATER, SKIP):
+            return typed
+        if kind is QuestionType.TEXT:
+            return [], typed
+        text = (await self._out.ask(_("Your words: "))) or "" if kind is QuestionType.MIXED else ""
+        return typed.split(","), text
+
+    def _show(self, asked: UserQuestion) -> None:
+        spec = asked.spec
+        who = lineage(asked.lineage, asked.agent_name)
+        self._out.note(_("{agent} asks: {question}", agent=who, question=spec.question), "bold")
+        if spec.context:
+            self._out.note(spec.context)
+        for number, option in enumerate(spec.options, 1):
+            self._out.note(f"  {number}. {option.label}", "")
+        if spec.text_placeholder:
+            self._out.note(f"  ({spec.text_placeholder})")
+
+
+async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
+    """Say which answers the workflow waits for and how to give them; the number of them."""
+    pending = await atelier.questions.pending(workflow_id)
+    for asked in pending:
+        out.note(_("Waits for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
+    if pending:
+        out.note(_("Answer with: atelier questions answer ID; then go on with: atelier resume {workflow}", workflow=workflow_id))
+    return len(pending)
+
+
+def _check_all(values: list[Any], path: str) -> None:
+    for value in values:
+        if value is None or isinstance(value, str):
+            continue
+        if isinstance(value, list) and all(isinstance(each, (str, int)) for each in value):
+            continue
+        if isinstance(value, dict) and set(value) <= {"options", "text"} and isinstance(value.get("text", ""), str):
+            options = value.get("options", [])
+            if isinstance(options, list) and all(isinstance(each, (str, int)) for each in options):
+                continue
+        raise UsageError(
+            N_(
+                "The answers file {path} holds {value}, which is no answer: use a text, a list of options, "
+                'an object with "options" and "text", or null to skip.'
+            ),
+            path=path,
+            value=json.dumps(value, ensure_ascii=False)[:80],
+        )
+
+
+def _parts(value: Any, asked: UserQuestion) -> Given:
+    """Options and text of an answer from the file; a plain text answers a text question, and names the option of any other."""
+    if isinstance(value, list):
+        return [str(each) for each in value], ""
+    if isinstance(value, dict):
+        return [str(each) for each in value.get("options", [])], str(value.get("text", ""))
+    return ([], value) if asked.spec.question_type is QuestionType.TEXT else ([value], "")

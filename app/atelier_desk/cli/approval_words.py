@@ -1,0 +1,84 @@
+"""What the command line says about a call that waits for an approval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
+from atelier_desk.i18n import N_, _
+
+REASONS = {
+    "manual": N_("the agent asks before every call"),
+    "selective": N_("the agent asks before calls of this kind"),
+    "risk_high": N_("calls of high risk are always confirmed"),
+    "repaired": N_("the arguments were mended before they could be read"),
+}
+"""The rule that asked, by ``ApprovalRequest.reason``."""
+RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
+STATES = {
+    "pending": N_("waits"),
+    "approved": N_("approved"),
+    "rejected": N_("rejected"),
+    "cancelled": N_("cancelled"),
+}
+DECIDERS = {"user": N_("by the user"), "timeout": N_("nobody decided in time"), "stop": N_("the run was stopped")}
+TIMEOUTS = {
+    OnTimeout.REJECT: N_("Rejected when nobody decides within {seconds} s."),
+    OnTimeout.APPROVE: N_("Approved when nobody decides within {seconds} s."),
+    OnTimeout.ASK_AGAIN: N_("Asked again when nobody decides within {seconds} s."),
+}
+
+
+def reason(code: str) -> str:
+    """The rule that asked, in words; a code nobody knows stays as it is."""
+    return _(REASONS[code]) if code in REASONS else code
+
+
+def risk(name: str) -> str:
+    return _(RISKS[name]) if name in RISKS else name
+
+
+def lineage(above: Sequence[Any], name: str) -> str:
+    """The agents from the root to the one that asks; ``above`` holds ``Ancestor`` or their JSON objects."""
+    names = [each["agent_name"] if isinstance(each, dict) else each.agent_name for each in above]
+    return " → ".join([*names, name or _("The agent")])
+
+
+def call_name(tool: str, operation: str) -> str:
+    return f"{tool} ({operation})" if operation else tool
+
+
+def outcome(asked: ApprovalRequest) -> str:
+    """What became of a request, by whom and why."""
+    return decision(asked.status.value, asked.decided_by, asked.note)
+
+
+def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
+    """A state and what led to it. Only a person's own reason is shown: the program's notes are written for the agent."""
+    text = _(STATES[status]) if status in STATES else status
+    decider = N_("nobody was there to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
+    if decider:
+        text += f" ({_(decider)})"
+    if edited:
+        text += ", " + _("with other arguments")
+    own_reason = note if decided_by == "user" and note != NOBODY_TO_ASK else ""
+    return _("{name}: {text}", name=text, text=own_reason) if own_reason else text
+
+
+def described(asked: ApprovalRequest) -> list[str]:
+    """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
+    lines = [
+        _("{agents} wants to call {tool}", agents=lineage(asked.lineage, asked.agent_name), tool=call_name(asked.tool, asked.operation)),
+        f"  {risk(asked.risk)} · {reason(asked.reason)}",
+    ]
+    if asked.server:
+        lines.append("  " + _("Server: {name}", name=asked.server))
+    if asked.round > 1:
+        lines.append("  " + _("Asked {count} times", count=asked.round))
+    lines += [f"  {line}" for line in json.dumps(asked.arguments, ensure_ascii=False, indent=2).splitlines()]
+    if asked.timeout_s and asked.status is ApprovalStatus.PENDING:
+        left = max(0.0, asked.timeout_s - asked.seen_ms / 1000)
+        lines.append("  " + _(TIMEOUTS[asked.on_timeout], seconds=round(left)))
+    return lines

@@ -1,0 +1,150 @@
+"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run, and what is always allowed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.approval import ApprovalRequest
+    from atelier_desk.engine.atelier import Atelier
+
+SCOPES = ("once", "run", "always")
+RULES = ("tool", "section", "server")
+_NOT_OF = {
+    "section": N_("This call is of no section; approve the tool instead."),
+    "server": N_("This call is of no server; approve the tool instead."),
+}
+
+
+def register(add: Adder) -> None:
+    group = add.group("approvals", _("calls that wait for an approval"))
+    listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_")
+    listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
+    listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
+    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show")
+    show.add_argument("id", metavar="ID")
+    approve = group.command("approve", _("approve a call"), "approvals:approve")
+    approve.add_argument("id", metavar="ID")
+    approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
+    approve.add_argument(
+        "--scope",
+        choices=SCOPES,
+        default="once",
+        help=_("once: this call; run: the tool in this run and its sub-agents; always: from now on"),
+    )
+    approve.add_argument("--rule", choices=RULES, help=_("with --scope always: what is allowed from now on (the tool)"))
+    reject = group.command("reject", _("reject a call"), "approvals:reject")
+    reject.add_argument("id", metavar="ID")
+    reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
+    group.command("rules", _("what is always allowed"), "approvals:rules")
+    forget = group.command("forget", _("ask again about what was always allowed"), "approvals:forget")
+    forget.add_argument("what", choices=RULES)
+    forget.add_argument("target", metavar="NAME")
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli import approval_words
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.errors import UsageError
+
+    if arguments.all and not arguments.workflow:
+        raise UsageError(N_("--all needs --workflow ID."))
+    if arguments.workflow:
+        await atelier.workflows.get(arguments.workflow)
+    found = await (atelier.approvals.list(arguments.workflow) if arguments.all else atelier.approvals.pending(arguments.workflow))
+    if out.json:
+        data(out, [asked.model_dump(mode="json") for asked in found])
+        return 0
+    rows = [
+        (
+            asked.id,
+            _(approval_words.STATES[asked.status.value]),
+            approval_words.call_name(asked.tool, asked.operation),
+            approval_words.risk(asked.risk),
+            approval_words.lineage(asked.lineage, asked.agent_name),
+            approval_words.reason(asked.reason),
+        )
+        for asked in found
+    ]
+    table(out, rows, (_("id"), _("state"), _("call"), _("risk"), _("agent"), _("why it asks")))
+    return 0
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli import approval_words
+    from atelier_desk.cli.output import data, line
+
+    asked = await atelier.approvals.get(arguments.id)
+    if out.json:
+        data(out, asked.model_dump(mode="json"))
+        return 0
+    for each in (*approval_words.described(asked), f"  {approval_words.outcome(asked)}"):
+        line(out, each)
+    return 0
+
+
+async def approve(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.decisions import parse_arguments
+    from atelier_desk.domain.approval import AllowRule, ApprovalScope
+    from atelier_desk.domain.errors import UsageError
+
+    scope = ApprovalScope(arguments.scope)
+    if arguments.rule and scope is not ApprovalScope.ALWAYS:
+        raise UsageError(N_("--rule needs --scope always."))
+    edited = None
+    if arguments.arguments is not None:
+        edited = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
+    rule = None
+    if arguments.rule:
+        asked = await atelier.approvals.get(arguments.id)
+        target = {"tool": asked.tool, "section": asked.section, "server": asked.server}[arguments.rule]
+        if not target:
+            raise UsageError(_NOT_OF[arguments.rule])
+        rule = AllowRule(what=arguments.rule, target=target)
+    _done(out, await atelier.approvals.approve(arguments.id, edited, scope, rule))
+    return 0
+
+
+async def reject(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _done(out, await atelier.approvals.reject(arguments.id, arguments.reason))
+    return 0
+
+
+async def rules(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.approvals.rules()
+    if out.json:
+        data(out, [rule.model_dump(mode="json") for rule in found])
+        return 0
+    table(out, [(rule.what, rule.target) for rule in found], (_("kind"), _("name")))
+    return 0
+
+
+async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.approval import AllowRule
+    from atelier_desk.engine.services import checks
+
+    rule = checks.build(AllowRule, _("rule"), what=arguments.what, target=arguments.target)
+    await atelier.approvals.remove_rule(rule)
+    if out.json:
+        data(out, {"removed": rule.model_dump(mode="json")})
+    else:
+        line(out, _("You will be asked about {name} again.", name=rule.target))
+    return 0
+
+
+def _done(out: Output, asked: ApprovalRequest) -> None:
+    from atelier_desk.cli import approval_words
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        data(out, asked.model_dump(mode="json"))
+    else:
+        line(out, f"{asked.id}  {_(approval_words.STATES[asked.status.value])}")

@@ -1,0 +1,69 @@
+"""``atelier backup``: create, verify and restore. Only ``create`` needs the database open."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.storage.backup import BackupInfo
+
+
+def register(add: Adder) -> None:
+    group = add.group("backup", _("copies of everything in the data folder"))
+    create = group.command("create", _("write a backup and check it by opening it"), "backup:create")
+    create.add_argument("file", metavar="FILE")
+    verify = group.command("verify", _("open a backup and count what is in it"), "backup:verify")
+    verify.add_argument("file", metavar="FILE")
+    verify.set_defaults(offline=True)
+    restore = group.command("restore", _("put a backup in the place of the data; the old data is kept beside it"), "backup:restore")
+    restore.add_argument("file", metavar="FILE")
+    restore.set_defaults(offline=True)
+
+
+async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
+
+    path = path_of(out, arguments.file)
+    info = await atelier.data.backup_create(path)
+    _print(out, info, _("Backup written and checked: {path}", path=path))
+    return 0
+
+
+async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.engine.services.data import verify_backup
+
+    path = path_of(out, arguments.file)
+    _print(out, await verify_backup(path), _("The backup is whole: {path}", path=path))
+    return 0
+
+
+async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.engine.services.data import restore_backup
+
+    path = path_of(out, arguments.file)
+    info = await restore_backup(path, arguments.data_root)
+    _print(out, info, _("Restored from {path}", path=path))
+    if info.replaced is not None and not out.json:
+        out.note(_("The data it replaces is kept in {path}", path=info.replaced))
+    return 0
+
+
+def _print(out: Output, info: BackupInfo, done: str) -> None:
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
+        data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
+        return
+    line(out, done)
+    for table, count in sorted(info.counts.items()):
+        if count:
+            line(out, f"  {table}: {count}")

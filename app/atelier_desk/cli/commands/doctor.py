@@ -1,0 +1,35 @@
+"""``atelier doctor``: is everything there that Atelier needs, and what to do about what is not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+
+MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
+
+
+def register(add: Adder) -> None:
+    add.command("doctor", _("check the installation and say what to do"), "doctor:doctor")
+
+
+async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when nothing failed; warnings do not count."""
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.engine.doctor import checks
+
+    found = await checks(atelier, root=getattr(arguments, "data_root", None), problem=getattr(arguments, "problem", None))
+    if out.json:
+        data(out, [check.model_dump(mode="json") for check in found])
+    else:
+        for check in found:
+            line(out, f"{MARKS[check.status]} " + _("{title}: {message}", title=check.title, message=check.message))
+            if check.fix:
+                line(out, f"    {check.fix}")
+    return 1 if any(check.status == "fail" for check in found) else 0

@@ -1,0 +1,140 @@
+"""``atelier memory``: add, list, search, delete, export, import and reembed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import Adder, names, number
+from atelier_desk.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.memory import Memory
+    from atelier_desk.engine.atelier import Atelier
+
+TYPES = ("user_pref", "context", "knowledge", "decision")
+SCOPES = ("workflow", "general", "both")
+
+
+def register(add: Adder) -> None:
+    group = add.group("memory", _("what agents and you want kept"))
+    added = group.command("add", _("remember something"), "memory:add_")
+    added.add_argument("content", metavar="TEXT", help=_("what to remember; - reads standard input"))
+    added.add_argument("--type", choices=TYPES, default="knowledge")
+    added.add_argument("--workflow", metavar="ID", help=_("for this workflow alone"))
+    added.add_argument("--tags", metavar="A,B", type=names, default=[])
+    added.add_argument("--importance", metavar="X", type=number(float, least=0, name="--importance"), help=_("0 to 1"))
+    listing = group.command("list", _("memories, the newest first"), "memory:list_")
+    _filters(listing)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
+    search = group.command("search", _("find memories by meaning and words"), "memory:search")
+    search.add_argument("query", metavar="TEXT")
+    _filters(search)
+    search.add_argument("--threshold", metavar="X", type=number(float, least=0, name="--threshold"), help=_("least relevance, 0 to 1"))
+    delete = group.command("delete", _("forget a memory"), "memory:delete")
+    delete.add_argument("id", metavar="ID")
+    export = group.command("export", _("memories as JSON, to standard output"), "memory:export")
+    export.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
+    imported = group.command("import", _("bring exported memories back"), "memory:import_")
+    imported.add_argument("file", metavar="FILE")
+    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
+    group.command("reembed", _("compute the vectors again with the embedder of the settings"), "memory:reembed")
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workflow", metavar="ID", help=_("of this workflow (and the general ones, see --scope)"))
+    parser.add_argument("--scope", choices=SCOPES, default="both")
+    parser.add_argument("--type", choices=TYPES)
+    parser.add_argument("--tags", metavar="A,B", type=names, default=[])
+    parser.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=10)
+
+
+async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    content = await out.read_input() if arguments.content == "-" else arguments.content
+    memory = await atelier.memories.add(
+        content, type=arguments.type, workflow_id=arguments.workflow, tags=tuple(arguments.tags), importance=arguments.importance
+    )
+    _print(out, memory)
+    return 0
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    memories = await atelier.memories.list(
+        workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
+        limit=arguments.limit, offset=arguments.offset,
+    )  # fmt: skip
+    if out.json:
+        data(out, [memory.model_dump(mode="json") for memory in memories])
+        return 0
+    table(out, [(each.id, each.type.value, ", ".join(each.tags), each.content) for each in memories],
+          (_("id"), _("type"), _("tags"), _("text")))  # fmt: skip
+    return 0
+
+
+async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.memories.search(
+        arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
+        limit=arguments.limit, threshold=arguments.threshold,
+    )  # fmt: skip
+    if out.json:
+        data(out, {"search_type": found.search_type, "results": [hit.model_dump(mode="json") for hit in found.hits]})
+        return 0
+    table(out, [(f"{hit.score:.2f}", hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
+          (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
+    return 0
+
+
+async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _print(out, await atelier.memories.delete(arguments.id))
+    return 0
+
+
+async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    out.write(await atelier.memories.export(arguments.workflow) + "\n")
+    return 0
+
+
+async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import read_text
+    from atelier_desk.cli.output import data, line
+
+    counts = await atelier.memories.import_(await read_text(out, arguments.file), arguments.on_conflict)
+    if out.json:
+        data(out, counts)
+    else:
+        line(out, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
+    return 0
+
+
+async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    last = -1
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        percent = 100 * done // total if total else 100
+        if percent // 10 > last // 10:
+            out.note(f"{percent} % ({done}/{total})")
+        last = percent
+
+    done = await atelier.memories.reembed(progress)
+    if out.json:
+        data(out, {"embedded": done})
+    else:
+        line(out, ngettext("{n} memory embedded", "{n} memories embedded", done))
+    return 0
+
+
+def _print(out: Output, memory: Memory) -> None:
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        data(out, memory.model_dump(mode="json"))
+    else:
+        line(out, f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")

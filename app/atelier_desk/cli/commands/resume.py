@@ -1,0 +1,139 @@
+"""``atelier resume``: go on with runs that were cut off or wait."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.agent_options import add_people_options
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.decisions import Decisions
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.workflow import Run, Workflow
+    from atelier_desk.engine.atelier import Atelier
+
+WORST_FIRST = (130, 1, 5, 4, 3)
+"""Which exit status stands for several runs."""
+
+
+LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
+"""The values of ``LimitKind``; ``cost`` in US dollars, ``time`` in seconds."""
+
+
+def register(add: Adder) -> None:
+    parser = add.command("resume", _("go on with runs that were cut off or wait"), "resume:resume")
+    parser.add_argument(
+        "workflow", metavar="WORKFLOW", nargs="?", help=_("the workflow; without it the latest one with something to resume")
+    )
+    parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
+    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    parser.add_argument(
+        "--raise",
+        metavar="LIMIT=AMOUNT",
+        action="append",
+        default=[],
+        dest="raised",
+        help=_("add to the limit an agent stopped at; limits: {limits} (may be repeated)", limits=", ".join(LIMITS)),
+    )
+    parser.add_argument("--finish", action="store_true", help=_("an agent that stopped at a limit answers with what it has"))
+    add_people_options(parser)
+
+
+async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.decisions import Decisions
+    from atelier_desk.domain.errors import UsageError
+
+    if arguments.workflow and arguments.all:
+        raise UsageError(N_("Give a workflow or --all, not both."))
+    raised = _amounts(arguments.raised)
+    answers = await Answers.create(atelier, out, arguments.answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
+    workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
+    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
+    if workflow is not None:
+        alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
+    alive.sort(key=lambda run: run.updated_at)
+    chosen = alive if arguments.all else alive[-1:]
+    if not chosen:
+        out.note(_("Nothing to resume."))
+        return 0
+    statuses = [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
+    return next((status for status in WORST_FIRST if status in statuses), 0)
+
+
+def _amounts(given: list[str]) -> dict[str, float]:
+    """What ``--raise`` adds, by limit.
+
+    Raises:
+        UsageError: not ``LIMIT=AMOUNT`` with a known limit and a positive number.
+    """
+    from atelier_desk.domain.errors import UsageError
+
+    amounts: dict[str, float] = {}
+    for text in given:
+        name, _equals, number = text.partition("=")
+        try:
+            amount = float(number)
+        except ValueError:
+            amount = 0.0
+        if name not in LIMITS or not 0 < amount < float("inf"):
+            raise UsageError(
+                N_("--raise takes LIMIT=AMOUNT with a number above 0, not {text}; limits: {limits}."), text=text, limits=", ".join(LIMITS)
+            )
+        amounts[name] = amounts.get(name, 0.0) + amount
+    return amounts
+
+
+async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
+    """The workflow's last turn when it did not reach its model: asking for it by name tries it again."""
+    if workflow.head_run_id is None:
+        return []
+    run = await atelier.repos.runs.get(workflow.head_run_id)
+    return [run] if run.status.value == "error" else []
+
+
+async def _resume_one(
+    atelier: Atelier, out: Output, run: Run, answers: Answers, decisions: Decisions, arguments: argparse.Namespace, raised: dict[str, float]
+) -> int:
+    from atelier_desk.cli.follow import Follower
+    from atelier_desk.cli.render import renderer_for
+    from atelier_desk.cli.stepper import Stepper
+    from atelier_desk.domain.errors import ConflictError
+
+    workflow = await atelier.workflows.get(run.workflow_id)
+    out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
+    stepper = Stepper(atelier, out, free=not arguments.step)
+    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
+    try:
+        await _go_on(atelier, run, arguments, raised)
+    except ConflictError:
+        if (await atelier.repos.runs.get(run.id)).status.final:
+            follower.close()
+            raise
+        # It is at work already, in the window that holds the data folder: show how it goes on.
+        out.note(_("The run is at work already."))
+    except BaseException:
+        follower.close()
+        raise
+    return await follower.follow(run.id, pending=True)
+
+
+async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
+    """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
+    from atelier_desk.cli.follow import let_go_on
+    from atelier_desk.domain.events import LimitKind
+    from atelier_desk.domain.workflow import RunMode
+    from atelier_desk.engine.services.stepping import waiting_steps
+
+    amounts = {LimitKind(name): amount for name, amount in raised.items()}
+    if not arguments.step:
+        await let_go_on(atelier, run, amounts, finish=arguments.finish)
+    elif raised or arguments.finish:
+        await let_go_on(atelier, run, amounts, finish=arguments.finish, stepping=True)
+    elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
+        await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)

@@ -1,0 +1,66 @@
+"""``atelier run``: one turn, from a prompt to the exit status."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.agent_options import add_agent_options, chosen_agent, workspace
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+
+
+def register(add: Adder) -> None:
+    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run")
+    parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
+    parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
+    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    add_agent_options(parser)
+
+
+async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.decisions import Decisions
+    from atelier_desk.cli.follow import Follower
+    from atelier_desk.cli.render import renderer_for
+    from atelier_desk.cli.stepper import Stepper
+    from atelier_desk.domain.workflow import RunMode
+    from atelier_desk.engine.services.naming import name_from
+
+    prompt = await _prompt(arguments.prompt, out)
+    answers = await Answers.create(atelier, out, arguments.answers)
+    existing = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
+    config, agent_id = await chosen_agent(atelier, arguments, existing)
+    folders = workspace(out, arguments)
+    workflow = existing or await atelier.workflows.create(name_from(prompt), agent_id, folders)
+    if existing is not None and folders:
+        await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
+    decisions = Decisions(atelier, out, arguments.on_approval)
+    stepper = Stepper(atelier, out) if arguments.step else None
+    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
+    mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
+    try:
+        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode)
+    except BaseException:
+        follower.close()
+        raise
+    status = await follower.follow(run_id)
+    if not out.json:
+        out.note(_("Workflow {id}", id=workflow.id))
+    return status
+
+
+async def _prompt(given: str, out: Output) -> str:
+    from atelier_desk.domain import limits
+    from atelier_desk.domain.errors import LimitError, UsageError
+
+    text = await out.read_input() if given == "-" else given
+    if not text.strip():
+        raise UsageError(N_("The prompt is empty."))
+    if len(text) > limits.MESSAGE:
+        raise LimitError(N_("The prompt has {length} characters; at most {most} are allowed."), length=len(text), most=limits.MESSAGE)
+    return text.strip()

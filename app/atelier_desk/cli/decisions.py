@@ -1,0 +1,162 @@
+"""How calls that need an approval are decided from the command line: in the terminal, by an option, or left for later."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli import approval_words
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
+
+TICK_S = 1.0
+"""How often the time is counted in which a person can see the request in the terminal."""
+CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
+"""What a person can type, in any unambiguous short form; ``run`` allows the tool for the rest of the run."""
+
+
+class Decisions:
+    """Where decisions come from.
+
+    ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide alike about every call.
+
+    Attributes:
+        given: ids of the requests decided from here.
+    """
+
+    def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
+        self._atelier = atelier
+        self._out = out
+        self._mode = mode
+        self.given: set[str] = set()
+
+    async def decide(self, asked: ApprovalRequest) -> bool:
+        """Decide; False leaves it open for later. One that somebody else decided counts as decided."""
+        if asked.status is not ApprovalStatus.PENDING:
+            return True
+        try:
+            if self._mode == "allow":
+                await self._approve(asked)
+                return True
+            if self._mode == "deny":
+                await self._reject(asked, NOBODY_TO_ASK)
+                return True
+            return await self._from_terminal(asked) if self._out.interactive else False
+        except ConflictError:
+            return True
+
+    async def _approve(
+        self, asked: ApprovalRequest, arguments: dict[str, Any] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
+    ) -> None:
+        self.given.add(asked.id)
+        try:
+            await self._atelier.approvals.approve(asked.id, arguments, scope)
+        except AtelierError:
+            self.given.discard(asked.id)
+            raise
+
+    async def _reject(self, asked: ApprovalRequest, note: str) -> None:
+        self.given.add(asked.id)
+        try:
+            await self._atelier.approvals.reject(asked.id, note)
+        except AtelierError:
+            self.given.discard(asked.id)
+            raise
+
+    async def _from_terminal(self, asked: ApprovalRequest) -> bool:
+        first, *rest = approval_words.described(asked)
+        self._out.note(first, "bold")
+        for line in rest:
+            self._out.note(line, "")
+        words = ", ".join(_(word) for word in CHOICES.values())
+        async with self._counted(asked):
+            while True:
+                typed = ((await self._out.ask(_("Approve it? ({choices}; empty leaves it for later): ", choices=words))) or "").strip()
+                if not typed:
+                    return False
+                try:
+                    await self._do(_choice(typed, words), asked)
+                    return True
+                except ConflictError:
+                    raise
+                except UsageError as error:
+                    self._out.note(error.localized(_), "warn")
+
+    async def _do(self, choice: str, asked: ApprovalRequest) -> None:
+        match choice:
+            case "yes":
+                await self._approve(asked)
+            case "run":
+                await self._approve(asked, scope=ApprovalScope.RUN)
+            case "always":
+                await self._approve(asked, scope=ApprovalScope.ALWAYS)
+            case "edit":
+                self._out.note(json.dumps(asked.arguments, ensure_ascii=False), "")
+                typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
+                await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
+            case _:
+                await self._reject(asked, (await self._out.ask(_("Why reject it? The agent reads it (may be empty): "))) or "")
+
+    @contextlib.asynccontextmanager
+    async def _counted(self, asked: ApprovalRequest) -> AsyncIterator[None]:
+        """Count the time in which the request stands in the terminal: it can be seen there."""
+        ticking = asyncio.create_task(self._tick(asked.id))
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, AtelierError):
+                await ticking
+
+    async def _tick(self, approval_id: str) -> None:
+        left: float | None = TICK_S
+        while left is not None:
+            await self._atelier.clock.sleep(TICK_S)
+            left = await self._atelier.approvals.seen(approval_id, round(TICK_S * 1000))
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Arguments of a call from JSON.
+
+    Raises:
+        UsageError: not JSON, or not an object.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(N_("The arguments are not JSON: {reason}"), reason=error) from None
+    if not isinstance(value, dict):
+        raise UsageError(N_("The arguments must be a JSON object, such as {example}."), example='{"operation": "list"}')
+    return value
+
+
+def _choice(typed: str, words: str) -> str:
+    """The choice a person meant, by its word in their language or in English, or by the beginning of it."""
+    said = typed.casefold()
+    for spellings in ({_(word): choice for choice, word in CHOICES.items()}, {choice: choice for choice in CHOICES}):
+        fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
+        if len(fitting) == 1:
+            return fitting[0]
+    raise UsageError(N_("{typed} is no answer; type one of: {choices}."), typed=typed, choices=words)
+
+
+async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
+    """Say which calls of the workflow wait for an approval and how to give it; the number of them."""
+    pending = await atelier.approvals.pending(workflow_id)
+    for asked in pending:
+        who = approval_words.lineage(asked.lineage, asked.agent_name)
+        call = approval_words.call_name(asked.tool, asked.operation)
+        out.note(_("Approval {id} is needed: {agents} wants to call {tool}", id=asked.id, agents=who, tool=call), "warn")
+    if pending:
+        out.note(
+            _("Decide with: atelier approvals approve ID, or reject ID; then go on with: atelier resume {workflow}", workflow=workflow_id)
+        )
+    return len(pending)

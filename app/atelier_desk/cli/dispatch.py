@@ -1,0 +1,68 @@
+"""The one way a command is executed: by this process's main function and by the local socket's server alike."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
+
+OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING, CANCELLED = 0, 1, 2, 3, 4, 5, 130
+"""Exit statuses, fixed by the interfaces page."""
+
+log = logging.getLogger(__name__)
+Handler = Callable[[Any, argparse.Namespace, Output], Awaitable[int]]
+
+
+async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
+    """Parse and perform a command line of another process; gives the exit status."""
+    try:
+        arguments = parse(argv)
+    except HelpShown as shown:
+        out.write(shown.text)
+        return OK
+    except Usage as wrong:
+        out.note(wrong.text.rstrip("\n"), "error")
+        return USAGE
+    if arguments.command is None or getattr(arguments, "offline", False):
+        out.note(_("Another process has the data folder open; close it first."), "error")
+        return FAILED
+    return await perform(atelier, arguments, out)
+
+
+async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
+    """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
+    from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
+    from atelier_desk.engine.direct_call import answer_direct_calls
+
+    if atelier is not None:
+        # Any command can make the run of a direct call go on: by an answer, by resuming it.
+        answer_direct_calls(atelier.environment)
+    handler = _handler(arguments.handler)
+    try:
+        return await handler(atelier, arguments, out)
+    except CancelledByUser as error:
+        out.note(error.localized(_), "warn")
+        return CANCELLED
+    except UsageError as error:
+        out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+        return USAGE
+    except AtelierError as error:
+        out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+        return FAILED
+    except OSError as error:
+        out.note(_("Error: {problem}", problem=str(error)), "error")
+        return FAILED
+
+
+def _handler(name: str) -> Handler:
+    module, _colon, function = name.partition(":")
+    return getattr(import_module(f"atelier_desk.cli.commands.{module}"), function)  # type: ignore[no-any-return]

@@ -1,0 +1,259 @@
+"""Following a run and its team from the command line until it ends, waits or is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli import answers as questions
+from atelier_desk.cli import decisions as approvals
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.decisions import Decisions
+from atelier_desk.cli.dispatch import ABANDONED, CANCELLED, FAILED, LIMITED, OK, WAITING
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.render import Renderer
+from atelier_desk.domain.errors import AtelierError, ConflictError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Run, RunMode, RunStatus
+from atelier_desk.engine.following import standing
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.stepper import Stepper
+    from atelier_desk.domain.events import LimitKind
+    from atelier_desk.engine.atelier import Atelier
+
+STATUS = {
+    "completed": OK,
+    "error": FAILED,
+    "abandoned": ABANDONED,
+    "limited": LIMITED,
+    "waiting": WAITING,
+    "cancelled": CANCELLED,
+}
+"""Exit status by the status of ``workflow_complete``, or of the run."""
+STANDING = ("waiting", "limited")
+"""Statuses of ``workflow_complete`` after which the team may still be at work, or somebody may answer here."""
+
+
+class Follower:
+    """Shows one workflow's stream, answers its questions, decides about calls and takes steps.
+
+    Listening starts with the object, so that no event of a run started afterwards is missed.
+    """
+
+    def __init__(
+        self,
+        atelier: Atelier,
+        out: Output,
+        workflow_id: str,
+        renderer: Renderer,
+        answers: Answers,
+        decisions: Decisions,
+        stepper: Stepper | None = None,
+    ) -> None:
+        self._atelier = atelier
+        self._out = out
+        self._workflow_id = workflow_id
+        self._renderer = renderer
+        self._answers = answers
+        self._decisions = decisions
+        self._stepper = stepper
+        self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+        self._unsubscribe = atelier.bus.subscribe(self._events.put_nowait, workflow_id)
+        self._asking: dict[str, asyncio.Task[bool]] = {}
+        self._terminal = asyncio.Lock()
+        """The terminal has one line to type in: one question at a time."""
+        self._settled: asyncio.Task[Run] | None = None
+        """Done when nobody of the team is at work; None when it is to be looked at again."""
+        self._failed: BaseException | None = None
+        self._said = ""
+        """Status of the newest ``workflow_complete``."""
+
+    def close(self) -> None:
+        self._unsubscribe()
+        for task in (*self._asking.values(), self._settled):
+            if task is not None:
+                task.cancel()
+
+    async def follow(self, run_id: str, *, pending: bool = False) -> int:
+        """Until the run is over or its team waits; gives the exit status. Cancelling this cancels the run, which is saved.
+
+        ``pending`` first deals with the questions and requests that were open before.
+        """
+        try:
+            if pending:
+                await self._ask_pending()
+            return await self._until_over(run_id)
+        except asyncio.CancelledError:
+            await self._cancel(run_id)
+            return CANCELLED
+        finally:
+            self.close()
+            finish = getattr(self._renderer, "finish", None)
+            if finish is not None:
+                finish()
+
+    async def _ask_pending(self) -> None:
+        for asked in await self._atelier.questions.pending(self._workflow_id):
+            self._ask(asked.id, self._answer)
+        for request in await self._atelier.approvals.pending(self._workflow_id):
+            self._ask(request.id, self._decide)
+
+    async def _until_over(self, run_id: str) -> int:
+        self._watch(run_id)
+        while True:
+            event = await self._events.get()
+            if event is None:
+                status = await self._at_rest(run_id)
+                if status is not None:
+                    return status
+                continue
+            self._renderer.show(event)
+            self._respond(event)
+            if event.run_id != run_id:
+                continue
+            if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
+                self._said = str(event.data["status"])
+                if self._said not in STANDING:
+                    return STATUS.get(self._said, FAILED)
+            elif event.chunk_type is ChunkType.ERROR and not event.durable:
+                # The journal could not be written: the run stands still, and nothing further comes.
+                return FAILED
+            elif event.chunk_type is ChunkType.RUN_STATUS:
+                # It goes on, or says anew why not.
+                self._said = ""
+
+    def _respond(self, event: StreamEvent) -> None:
+        match event.chunk_type:
+            case ChunkType.USER_QUESTION_START:
+                self._ask(str(event.data["user_question"]["question_id"]), self._answer)
+            case ChunkType.VALIDATION_REQUIRED:
+                self._ask(str(event.data["validation_id"]), self._decide)
+            case ChunkType.USER_QUESTION_COMPLETE:
+                self._answered(str(event.data["question_id"]), self._answers.given)
+            case ChunkType.VALIDATION_RESPONSE:
+                self._answered(str(event.data["validation_id"]), self._decisions.given)
+
+    # -- the moment nothing goes on by itself --------------------------------------------------------------------------------------
+
+    def _watch(self, run_id: str) -> None:
+        """Put a mark behind the events when nobody of the team is at work any more."""
+        if self._settled is None:
+            self._settled = asyncio.create_task(self._atelier.runs.wait(run_id))
+            self._settled.add_done_callback(lambda task: None if task.cancelled() else self._events.put_nowait(None))
+
+    async def _at_rest(self, run_id: str) -> int | None:
+        """The exit status when the team does not go on by itself: over, paused, or waiting for what nobody gives here."""
+        if self._failed is not None:
+            raise self._failed
+        if self._asking or (self._settled is not None and not self._settled.done()):
+            return None
+        if self._settled is None:
+            self._watch(run_id)
+            return None
+        if not self._events.empty():
+            self._events.put_nowait(None)
+            return None
+        self._settled.result()
+        self._settled = None
+        run = await self._atelier.repos.runs.get(run_id)
+        if run.status.final:
+            return STATUS[run.status.value]
+        end = await standing(self._atelier, run_id)
+        # A loop stops the run at a limit too, and has said so.
+        status = self._said or str(end.data["status"])
+        if status == "waiting" and self._stepper is not None and await self._stepper.go_on(self._workflow_id, run_id):
+            self._watch(run_id)
+            return None
+        if not self._said:
+            self._renderer.show(end)
+        await self._show_waiting(run, limited=status == "limited")
+        return STATUS[status]
+
+    async def _show_waiting(self, run: Run, *, limited: bool) -> None:
+        """What the team waits for, and what to type; a limit has been told of already."""
+        asked = await questions.show_pending(self._atelier, self._out, self._workflow_id)
+        asked += await approvals.show_pending(self._atelier, self._out, self._workflow_id)
+        if limited:
+            return
+        if run.status is RunStatus.PAUSED:
+            self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+        elif not asked:
+            self._out.note(_("A sub-agent was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+
+    # -- questions and decisions ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> None:
+        if asked_id in self._asking:
+            return
+        task = asyncio.create_task(self._in_turn(asked_id, ask))
+        self._asking[asked_id] = task
+        task.add_done_callback(lambda done: self._asked(asked_id, done))
+
+    async def _in_turn(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> bool:
+        async with self._terminal:
+            try:
+                return await ask(asked_id)
+            except AtelierError as error:
+                self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+                return False
+
+    async def _answer(self, question_id: str) -> bool:
+        return await self._answers.answer(await self._atelier.questions.get(question_id))
+
+    async def _decide(self, approval_id: str) -> bool:
+        return await self._decisions.decide(await self._atelier.approvals.get(approval_id))
+
+    def _asked(self, asked_id: str, task: asyncio.Task[bool]) -> None:
+        self._asking.pop(asked_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # One nobody expected ends the command, as it would anywhere else.
+            self._failed = error
+        if self._settled is not None and self._settled.done():
+            # What it saw was before this answer.
+            self._settled = None
+        self._events.put_nowait(None)
+
+    def _answered(self, asked_id: str, given: set[str]) -> None:
+        """Stop asking when it was answered from elsewhere or its time ran out; our own answer ends its task by itself."""
+        task = self._asking.get(asked_id)
+        if task is not None and asked_id not in given:
+            task.cancel()
+
+    async def _cancel(self, run_id: str) -> None:
+        await self._atelier.runs.cancel(run_id)
+        await self._atelier.runs.wait(run_id)
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if event is not None:
+                self._renderer.show(event)
+
+
+async def let_go_on(
+    atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False, stepping: bool = False
+) -> None:
+    """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.
+
+    ``raised`` is added to the caps of every agent that stopped at one of these limits; with ``finish`` each of those gives a last answer.
+    With ``stepping`` each of them stands before its next step.
+
+    Raises:
+        ConflictError: the run is over, or at work already.
+    """
+    limits = {handle.run_id: handle.current.limit for handle in await atelier.runs.team_of(run.id)}
+
+    async def go_on(run_id: str) -> None:
+        limit = limits.get(run_id)
+        added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
+        mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
+        await atelier.runs.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
+
+    await go_on(run.id)
+    for each in await atelier.repos.runs.teams([run.id]):
+        if each.id != run.id and each.status is RunStatus.PAUSED:
+            with contextlib.suppress(ConflictError):
+                # Resuming its parent has set it going.
+                await go_on(each.id)

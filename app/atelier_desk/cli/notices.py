@@ -1,0 +1,111 @@
+"""What a terminal says of one stream event, in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from atelier_desk.cli import approval_words
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.i18n import N_, _
+
+SHOWN = 160
+"""Characters of a call's arguments and result in its one line."""
+
+TASK_STATES = {
+    "pending": N_("to do"),
+    "in_progress": N_("in progress"),
+    "completed": N_("done"),
+    "blocked": N_("blocked"),
+}
+ANSWERED = {
+    "parent": N_("{agent} is answered: {text}"),
+    "user": N_("{agent} is answered by the user: {text}"),
+    "engine": N_("{agent} gets no answer any more: {text}"),
+}
+"""Who answered a sub-agent, by ``by``."""
+
+Said = tuple[str, str]
+"""Text, empty when there is nothing to say, and its style."""
+
+
+def notice(event: StreamEvent) -> Said:
+    """What happened, in one line or more."""
+    data, kind = event.data, event.chunk_type
+    match kind:
+        case ChunkType.TOOL_START:
+            return f"→ {data['tool']} {short(data.get('arguments'))}", "dim"
+        case ChunkType.TOOL_END:
+            mark = "✓" if data["success"] else "✗"
+            shown = data.get("error") or short(data.get("result"))
+            return f"{mark} {data['tool']} ({data['duration_ms']} ms) {shown}", "dim" if data["success"] else "warn"
+        case ChunkType.MESSAGE:
+            # Of a sub-agent; what it was told stands in the line of its start.
+            return (data.get("content", ""), "dim") if data.get("role") == "assistant" else ("", "")
+        case ChunkType.SUB_AGENT_START | ChunkType.SUB_AGENT_COMPLETE | ChunkType.SUB_AGENT_ERROR:
+            return _sub_agent(kind, data)
+        case ChunkType.SUB_AGENT_QUESTION:
+            return _(
+                "{agent} asks {parent}: {question}", agent=data["sub_agent_name"], parent=event.agent_name, question=data["question"]
+            ), ""
+        case ChunkType.SUB_AGENT_ANSWER:
+            answered = ANSWERED[data["by"]]
+            return _(answered, agent=data["sub_agent_name"], text=data["content"]), ""
+        case ChunkType.VALIDATION_REQUIRED | ChunkType.VALIDATION_RESPONSE:
+            return _approval(kind, data)
+        case ChunkType.ERROR:
+            return _("Error: {problem}", problem=data["message"]), "error"
+        case _:
+            return _run_notice(kind, data), "dim"
+
+
+def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
+    name = data["sub_agent_name"]
+    if kind is ChunkType.SUB_AGENT_START:
+        text = "▸ " + _("{name}: {text}", name=name, text=short(data.get("task_description")))
+        return (text + " " + _("(in the background)") if data.get("background") else text), "dim"
+    metrics = data.get("metrics") or {}
+    spent = _(
+        "{seconds} s, {input} tokens in, {output} out",
+        seconds=f"{metrics.get('duration_ms', 0) / 1000:.1f}",
+        input=metrics.get("tokens_input", 0),
+        output=metrics.get("tokens_output", 0),
+    )
+    if kind is ChunkType.SUB_AGENT_COMPLETE:
+        return f"◂ {name} ({spent}) {short(data.get('report'))}", "dim"
+    return f"✗ {name} ({spent}) {data.get('error', '')}", "warn"
+
+
+def _approval(kind: ChunkType, data: dict[str, Any]) -> Said:
+    if kind is ChunkType.VALIDATION_REQUIRED:
+        call = approval_words.call_name(data["tool"], data.get("operation", ""))
+        why = approval_words.reason(data.get("reason", ""))
+        return _("Needs an approval: {tool} {arguments} ({reason})", tool=call, arguments=short(data.get("arguments")), reason=why), "warn"
+    return approval_words.decision(data["status"], data["decided_by"], data.get("note", ""), bool(data.get("edited"))), "dim"
+
+
+def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
+    details = data.get("details") or {}
+    match kind:
+        case ChunkType.TASK_CREATE | ChunkType.TASK_UPDATE | ChunkType.TASK_COMPLETE:
+            state = TASK_STATES[data["task_status"]]
+            return _("Task {name}: {status}", name=data["task_name"], status=_(state))
+        case ChunkType.RETRY:
+            return _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
+        case ChunkType.CONTEXT_COMPACTED:
+            return _("The conversation was compacted ({method}).", method=data["reason"])
+        case ChunkType.LIMIT_REACHED:
+            return _("Limit reached: {limit} {value} of {cap}", limit=data["reason"], value=details.get("value"), cap=details.get("cap"))
+        case ChunkType.LOOP_DETECTED:
+            return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
+        case _:
+            return ""
+
+
+def short(value: Any) -> str:
+    """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
+    if value in (None, {}, ""):
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,0 +1,138 @@
+"""The command line's grammar. Imports nothing heavy, so that ``--version``, ``--help`` and usage errors answer at once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from math import inf, nan
+from typing import Any, NoReturn
+
+from atelier_desk import __version__
+from atelier_desk.cli import argparse_words
+from atelier_desk.i18n import LANGUAGES, _
+
+GROUPS = (
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "questions", "approvals", "backup", "doctor"
+)  # fmt: skip
+"""Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+class Usage(Exception):
+    """The command line is wrong; ``text`` says how, ready for standard error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class HelpShown(Exception):
+    """Help or the version was asked for; ``text`` is it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of printing and exiting, because a command may run for another process's terminal."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("allow_abbrev", False)
+        super().__init__(**options)
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(self.format_usage() + _("{program}: error: {problem}", program=self.prog, problem=message) + "\n")
+
+    def print_help(self, file: Any = None) -> NoReturn:
+        raise HelpShown(self.format_help())
+
+
+class _Version(argparse.Action):
+    def __call__(self, *given: Any, **named: Any) -> NoReturn:
+        raise HelpShown(f"Atelier {__version__}\n")
+
+
+def global_options() -> Parser:
+    """The options every command takes, before or after its name. Values not given are absent, so that neither place hides the other."""
+    common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = common.add_argument_group(_("global options"))
+    group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
+    group.add_argument("--lang", choices=LANGUAGES, help=_("language of the program's own words"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("how much goes to standard error and the log file"))
+    group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with what is left of it"))
+    group.add_argument("--json", action="store_true", help=_("standard output carries JSON alone"))
+    return common
+
+
+class Adder:
+    """What a command group gets to add its commands with: every one takes the global options."""
+
+    def __init__(self, subparsers: Any, common: Parser) -> None:
+        self._subparsers = subparsers
+        self._common = common
+
+    def command(self, name: str, help: str, handler: str = "", **options: Any) -> Parser:
+        """A command; ``handler`` is ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs."""
+        parser: Parser = self._subparsers.add_parser(name, help=help, description=help, parents=[self._common], **options)
+        if handler:
+            parser.set_defaults(handler=handler)
+        return parser
+
+    def group(self, name: str, help: str) -> Adder:
+        """A command with commands of its own (``workflows list``)."""
+        parser = self.command(name, help)
+        return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common)
+
+
+def build_parser() -> Parser:
+    """The whole grammar, in the current language."""
+    argparse_words.translate()
+    common = global_options()
+    parser = Parser(
+        prog="atelier",
+        description=_("Atelier, the workbench for teams of LLM agents. Without a command it opens the desktop."),
+        parents=[common],
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
+    adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
+    for name in GROUPS:
+        import_module(f"atelier_desk.cli.commands.{name}").register(adder)
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments with the global ones always there.
+
+    Raises:
+        Usage: something is wrong.
+        HelpShown: ``--help`` or ``--version`` was given.
+    """
+    arguments = build_parser().parse_args(list(argv))
+    for name, default in (("data_dir", None), ("lang", None), ("log_level", "warning"), ("json", False), ("accept_loss", False)):
+        if not hasattr(arguments, name):
+            setattr(arguments, name, default)
+    return arguments
+
+
+def number(kind: type, *, least: float, name: str) -> Any:
+    """An argument type: a number of ``kind`` that is at least ``least``."""
+
+    def convert(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = nan
+        if value != value or value in (inf, -inf):  # not a number, or not a finite one
+            raise argparse.ArgumentTypeError(_("{name} must be a number, not {text}", name=name, text=repr(text)))
+        if value < least:
+            raise argparse.ArgumentTypeError(_("{name} must be at least {least}, not {text}", name=name, least=least, text=text))
+        return value
+
+    return convert
+
+
+def names(text: str) -> list[str]:
+    """An argument type: names separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]

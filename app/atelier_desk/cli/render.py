@@ -1,0 +1,106 @@
+"""A run's stream as a person reads it in a terminal, or as JSON, one event a line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from atelier_desk.cli.notices import notice
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.i18n import _
+
+
+class Renderer(Protocol):
+    def show(self, event: StreamEvent) -> None: ...
+
+
+class JsonRenderer:
+    """``StreamEvent.wire()``, one a line."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+
+    def show(self, event: StreamEvent) -> None:
+        self._out.write(json.dumps(event.wire(), ensure_ascii=False) + "\n")
+
+
+def renderer_for(out: Output) -> JsonRenderer | TextRenderer:
+    """JSON when ``--json`` was given, else text."""
+    return JsonRenderer(out) if out.json else TextRenderer(out)
+
+
+class TextRenderer:
+    """The root agent's answers to standard output as they come; tool calls, notices, sub-agents and totals to standard error.
+
+    What a sub-agent does is indented by its depth and carries its name.
+    """
+
+    def __init__(self, out: Output, *, usage: bool = True) -> None:
+        self._out = out
+        self._usage = usage
+        self._streamed = ""
+        self._totals: dict[str, Any] = {}
+
+    def show(self, event: StreamEvent) -> None:
+        data = event.data
+        match event.chunk_type:
+            case ChunkType.TOKEN if event.depth == 0:
+                self._out.write(data["content"])
+                self._streamed += data["content"]
+            case ChunkType.MESSAGE if event.depth == 0:
+                self._message(data)
+            case ChunkType.USAGE:
+                self._totals = data
+            case ChunkType.WORKFLOW_COMPLETE if event.depth == 0:
+                self._complete()
+            case _:
+                self._notice(event)
+
+    def finish(self) -> None:
+        """End an answer that was cut off."""
+        self._break()
+
+    def _message(self, data: dict[str, Any]) -> None:
+        if data.get("role") != "assistant":
+            return
+        if data.get("output_type") == "progress":
+            self._out.note(data["content"])
+            return
+        content = data.get("content", "")
+        if self._streamed:
+            rest = content[len(self._streamed) :] if content.startswith(self._streamed) else ""
+            self._out.write(rest)
+            self._streamed += rest
+        elif content:
+            self._out.write(content)
+            self._streamed = content
+        self._break()
+
+    def _notice(self, event: StreamEvent) -> None:
+        text, style = notice(event)
+        if not text:
+            return
+        self._break()
+        before = "  " * event.depth + (f"[{event.agent_name}] " if event.depth else "")
+        first, *rest = text.splitlines()
+        self._out.note(before + first, style)
+        for line in rest:
+            self._out.note(" " * len(before) + line, style)
+
+    def _complete(self) -> None:
+        self._break()
+        if not self._usage or not self._totals:
+            return
+        total = self._totals.get("team") or self._totals.get("run") or self._totals
+        if not total.get("tokens_input") and not total.get("tokens_output"):
+            return
+        parts = [_("{input} tokens in, {output} out", input=total.get("tokens_input", 0), output=total.get("tokens_output", 0))]
+        if total.get("cost"):
+            parts.append(f"${total['cost']:.4f}")
+        self._out.note(" · ".join(parts))
+
+    def _break(self) -> None:
+        if self._streamed and not self._streamed.endswith("\n"):
+            self._out.write("\n")
+        self._streamed = ""

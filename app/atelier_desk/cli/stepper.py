@@ -1,0 +1,61 @@
+"""Stepping mode in the terminal: what comes next, one step at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.services.stepping import WaitingStep
+
+
+class Stepper:
+    """Lets a stepping run go on: a step at each Enter when somebody is there, else one step alone; ``free`` lets it go on to the end."""
+
+    def __init__(self, atelier: Atelier, out: Output, *, free: bool = False) -> None:
+        self._atelier = atelier
+        self._out = out
+        self._free = free
+        self._taken = 0
+
+    async def go_on(self, workflow_id: str, run_id: str) -> bool:
+        """Take what comes next; False when the team of ``run_id`` waits for no step, or nobody wants the next one."""
+        from atelier_desk.engine.services.stepping import waiting_steps
+
+        waiting = [step for step in await waiting_steps(self._atelier, workflow_id) if step.root_run_id == run_id]
+        if not waiting:
+            return False
+        if self._free:
+            await self._let_go(waiting)
+            return True
+        for step in waiting:
+            self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
+        if self._out.interactive:
+            typed = await self._out.ask(_("Enter takes the step, c goes on to the end, q leaves it here: "))
+            said = "q" if typed is None else typed.strip().casefold()
+            if said == "c":
+                self._free = True
+                await self._let_go(waiting)
+                return True
+            if said:
+                return False
+        elif self._taken:
+            return False
+        self._taken += 1
+        await self._atelier.runs.step(run_id)
+        return True
+
+    async def _let_go(self, waiting: list[WaitingStep]) -> None:
+        """No more steps for these; those above them, which wait for their reports, are let go when their turn comes."""
+        for step in waiting:
+            await self._atelier.runs.resume(step.run_id, mode=RunMode.AUTO)
+
+
+def _described(step: WaitingStep) -> str:
+    if step.tools:
+        return _("{agent} calls {tools}", agent=step.agent_name, tools=", ".join(step.tools))
+    return _("{agent} asks its model", agent=step.agent_name)

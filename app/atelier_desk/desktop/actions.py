@@ -1,0 +1,114 @@
+"""The one registry of actions: menus, shortcuts and the command palette all read it.
+
+A window's method becomes an action with ``@action("new-workflow", N_("New workflow"), shortcut="Ctrl+N", group="workflow")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.i18n import N_, _
+
+Method = TypeVar("Method", bound=Callable[..., object])
+
+GROUPS = {
+    "workflow": N_("Workflow"),
+    "run": N_("Agent"),
+    "view": N_("View"),
+    "program": N_("Program"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """What an action is; ``text`` is an English ``N_`` string. ``keywords`` help the palette's search."""
+
+    name: str
+    text: str
+    group: str
+    shortcut: str = ""
+    icon: str = ""
+    keywords: str = ""
+    checkable: bool = False
+
+
+def action(
+    name: str, text: str, *, group: str, shortcut: str = "", icon: str = "", keywords: str = "", checkable: bool = False
+) -> Callable[[Method], Method]:
+    """Make a method of a window an action; it is called with nothing, or with the new state when it is checkable."""
+
+    def register(method: Method) -> Method:
+        method._action_spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable)  # type: ignore[attr-defined]
+        return method
+
+    return register
+
+
+class ActionRegistry(QObject):
+    """The actions of one window, in the order of their definition; ``add`` brings more at run time."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._entries: dict[str, tuple[ActionSpec, QAction]] = {}
+        for cls in reversed(type(window).__mro__):
+            for attribute in vars(cls).values():
+                spec = getattr(attribute, "_action_spec", None)
+                if isinstance(spec, ActionSpec):
+                    self.add(spec, attribute.__get__(window))
+
+    def add(self, spec: ActionSpec, run: Callable[..., object]) -> QAction:
+        """Register an action of the window; a name that is there already is an error."""
+        if spec.name in self._entries:
+            raise ValueError(f"action {spec.name!r} is registered already")
+        made = QAction(self._window)
+        made.setObjectName(f"action-{spec.name}")
+        made.setCheckable(spec.checkable)
+        if spec.shortcut:
+            made.setShortcut(spec.shortcut)
+            made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
+        self._window.addAction(made)
+        self._entries[spec.name] = (spec, made)
+        self._dress(spec, made)
+        return made
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._entries[name][1]
+
+    def __iter__(self) -> Iterator[tuple[ActionSpec, QAction]]:
+        return iter(self._entries.values())
+
+    def fill(self, menu: QMenu) -> None:
+        """Put every action into a menu, one submenu a group."""
+        menu.clear()
+        for group, title in GROUPS.items():
+            entries = [made for spec, made in self if spec.group == group]
+            if entries:
+                sub = menu.addMenu(_(title))
+                sub.addActions(entries)
+        for spec, made in self:  # icons are drawn when a menu is first shown, not while the program starts
+            if spec.icon:
+                made.setIcon(theme().icon(spec.icon))
+
+    def retranslate(self) -> None:
+        for spec, made in self:
+            self._dress(spec, made)
+
+    @staticmethod
+    def _dress(spec: ActionSpec, made: QAction) -> None:
+        made.setText(_(spec.text))
+
+
+def shortcut_text(made: Any) -> str:
+    """The keys of an action as the platform writes them."""
+    from PySide6.QtGui import QKeySequence
+
+    return str(made.shortcut().toString(QKeySequence.SequenceFormat.NativeText))

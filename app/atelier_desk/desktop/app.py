@@ -1,0 +1,324 @@
+"""The desktop program: window first, engine after, and an orderly end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from atelier_desk.desktop.bridge import Bridge, Opener
+from atelier_desk.desktop.crash import CrashHandler
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.i18n import LANGUAGES, _, language, system_language
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from atelier_desk.domain.settings import Settings
+
+CLOSE_TIMEOUT_S = 15
+FIRST_PAINT_S = 1.0
+SWITCH_S = 0.001
+"""How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
+every call into Qt gives the interpreter away and asks for it again."""
+FIRST_LOOK = "window.json"
+"""A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
+
+
+def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None) -> int:
+    """Open the desktop on a data folder and run it to its end.
+
+    Args:
+        data_dir: an absolute folder, or None for the default place.
+        argv: the command line, for ``--lang`` and ``--log-level``.
+        opener: gives the context manager that opens the engine; tests and benches bring their own.
+    """
+    sys.setswitchinterval(SWITCH_S)
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+    qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
+    assert isinstance(qt, QApplication)
+    qt.setApplicationName("Atelier")
+    qt.setDesktopFileName("atelier")
+    qt.setQuitOnLastWindowClosed(False)
+    program = Program(qt, data_dir, argv, opener)
+    return program.run()
+
+
+class Program(QObject):
+    """One run of the desktop: holds bridge and window, opens and closes the engine."""
+
+    _raise_asked = Signal()
+    _crashed = Signal(str, str)
+
+    def __init__(self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None) -> None:
+        super().__init__()
+        self._qt, self._data_dir = qt, data_dir
+        self._level = _option(argv, "--log-level") or "INFO"
+        self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
+        look = self._read_first_look()
+        self._closing = False
+        self._closed: asyncio.Event | None = None
+        self.bridge = Bridge(data_dir, opener=opener or self._open)
+        self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
+        self.crash.install()
+        theme().install(look.get("theme", "system"), int(look.get("font_scale", 100)))
+        self._shown_language = ""
+        self._switch_language(self._language or look.get("language", "system"))
+        self.window = MainWindow(self.bridge)
+        self.window.restore_layout(look.get("window", {}))
+        self._connect()
+
+    def _connect(self) -> None:
+        self._raise_asked.connect(self.window.raise_up)
+        self._crashed.connect(self._show_crash)
+        self.window.closing.connect(self._on_closing)
+        self.window.language_wanted.connect(self._on_language)
+        self.bridge.engine_opened.connect(lambda: self.bridge.start(self._on_opened()))
+        self.bridge.engine_failed.connect(self._on_failed)
+        self.bridge.engine_closed.connect(self._on_closed)
+        self.bridge.changed.connect(self._on_changed)
+
+    # -- running --------------------------------------------------------------------------------------------------------------
+    def run(self) -> int:
+        """Paint the window, then load everything else; returns the exit status."""
+        self.window.show()
+        self._paint_first()
+        import asyncio
+
+        import qasync
+
+        loop = qasync.QEventLoop(self._qt, already_running=False)
+        asyncio.set_event_loop(loop)
+        loop.set_exception_handler(self.crash.loop_handler)
+        self._take_signals()
+        self._closed = asyncio.Event()
+        self.bridge.start_engine()
+        with loop:
+            loop.run_until_complete(self._closed.wait())
+        finished = self.bridge.wait_closed(CLOSE_TIMEOUT_S)
+        if not finished:
+            os._exit(1)
+        return 0
+
+    def _paint_first(self) -> None:
+        """Turn Qt's loop until the window was painted, or a second has passed (a desktop may hide it)."""
+        watcher = _PaintWatcher(self.window)
+        until = time.monotonic() + FIRST_PAINT_S
+        while not watcher.painted and time.monotonic() < until:
+            self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+
+    def _take_signals(self) -> None:
+        """Ctrl-C and a polite kill close the window the same way a person does."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):  # not on the main thread, in a test
+                signal.signal(number, lambda *_: QTimer.singleShot(0, self.window, self.window.close))
+        ticking = QTimer(self)
+        ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
+        ticking.start(500)
+
+    @asynccontextmanager
+    async def _open(self, data_dir: Path | None) -> AsyncIterator[Any]:
+        """On the engine's thread: open the engine and answer other processes of the same user."""
+        from atelier_desk.engine.atelier import Atelier
+        from atelier_desk.engine.ipc.server import IpcServer
+
+        async with Atelier.open(data_dir) as atelier:
+            self._start_logging(Path(atelier.datadir.logs))
+            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise):
+                yield atelier
+
+    def _start_logging(self, folder: Path) -> None:
+        from atelier_desk import logs
+        from atelier_desk.llm import secrets
+
+        logs.add_redactor(secrets.redact)
+        logs.set_up(folder, self._level)
+
+    def _on_raise(self) -> bool:
+        """From the engine's thread: a second start wants the window."""
+        self._raise_asked.emit()
+        return True
+
+    # -- engine ---------------------------------------------------------------------------------------------------------------
+    async def _on_opened(self) -> None:
+        settings = await self.bridge.call(lambda a: a.settings.get())
+        self._apply(settings)
+        await self.window.start(settings)
+        _calm_collector()
+        if not settings.first_start_done:
+            self._first_start()
+        await self.bridge.call(lambda a: a.go_on())
+
+    def _first_start(self) -> None:
+        from atelier_desk.desktop.firststart import FirstStart
+
+        guide = FirstStart(self.bridge, self.window)
+        guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        guide.started.connect(self.window.chat.open_workflow)
+        guide.open()
+
+    def _apply(self, settings: Settings) -> None:
+        theme().set_mode(settings.theme)
+        theme().set_scale(settings.font_scale)
+        wanted = self._language or settings.language
+        code = wanted if wanted in LANGUAGES else system_language()
+        if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
+            self._switch_language(code)
+        self._write_first_look(settings)
+
+    def _on_failed(self, error: BaseException) -> None:
+        if not self._closing:
+            where = str(self._data_dir or "")
+            self.window.show_engine_error(error, where, self._retry)
+
+    def _retry(self) -> None:
+        self.window.leave_engine_error()
+        self.bridge.start_engine()
+
+    def _on_changed(self, topic: str, key: str) -> None:
+        if topic == "settings" and key != "window":
+            if key == "language":
+                self._language = ""  # a choice made now is stronger than the command line's
+            self.bridge.start(self._reapply())
+
+    async def _reapply(self) -> None:
+        settings = await self.bridge.call(lambda a: a.settings.get())
+        self._apply(settings)
+        if self.window.presenter is not None:
+            self.window.presenter.set_notifications(settings.notifications)
+
+    # -- language ---------------------------------------------------------------------------------------------------------------
+    def _on_language(self, code: str) -> None:
+        self._language = ""
+        self._switch_language(code)
+        if self.bridge.ready:
+            self.bridge.do(lambda a: a.settings.update(language=code))
+
+    def _switch_language(self, code: str) -> None:
+        from atelier_desk.desktop.settings.language import switch_language
+
+        self._shown_language = switch_language(code)
+
+    # -- the end ----------------------------------------------------------------------------------------------------------------
+    def _on_closing(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        import asyncio
+
+        self.window.sidebar.foot.show_connection("closing")
+        task = asyncio.get_event_loop().create_task(self._close())
+        task.add_done_callback(lambda done: done.exception())
+
+    async def _close(self) -> None:
+        import asyncio
+
+        try:
+            if self.bridge.ready:
+                await asyncio.wait_for(self._keep_window(), CLOSE_TIMEOUT_S)
+        finally:
+            self.bridge.stop_engine()
+
+    async def _keep_window(self) -> None:
+        kept = self.window.layout_state()
+        settings = await self.bridge.call(lambda a: a.settings.update(window=kept))
+        self._write_first_look(settings)
+
+    def _on_closed(self) -> None:
+        if self._closing and self._closed is not None:
+            self._closed.set()
+
+    # -- crash ------------------------------------------------------------------------------------------------------------------
+    def _show_crash(self, text: str, path: str) -> None:
+        """Tell the person, keep the draft, offer to copy the report."""
+        from PySide6.QtWidgets import QMessageBox
+
+        self.window.chat.keep_draft()
+        box = QMessageBox(self.window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
+        box.setWindowTitle(_("Something went wrong"))
+        box.setText(_("An unexpected error happened. What you had typed was kept."))
+        box.setInformativeText(_("A report was written to {path}.", path=path) if path else "")
+        box.setDetailedText(text)
+        copy = box.addButton(_("Copy report"), QMessageBox.ButtonRole.ActionRole)
+        box.addButton(_("Close"), QMessageBox.ButtonRole.RejectRole)
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+        box.open()
+
+    # -- first look ---------------------------------------------------------------------------------------------------------------
+    def _first_look_path(self) -> Path | None:
+        return self._data_dir / FIRST_LOOK if self._data_dir is not None else None
+
+    def _read_first_look(self) -> dict[str, Any]:
+        path = self._first_look_path()
+        if path is None or not path.is_file():
+            return {}
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _write_first_look(self, settings: Settings) -> None:
+        path = self._first_look_path()
+        if path is None:
+            return
+        kept = {
+            "theme": settings.theme,
+            "font_scale": settings.font_scale,
+            "language": settings.language,
+            "window": {key: value for key, value in settings.window.items() if key != "workflow"},
+        }
+        with contextlib.suppress(OSError):  # only a copy: without it the first paint uses the defaults
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(kept), encoding="utf-8")
+            temporary.replace(path)
+
+
+class _PaintWatcher(QObject):
+    """Knows whether a window was painted; installs and removes itself."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.painted = False
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.UpdateRequest:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self, self._done)
+        return False
+
+    def _done(self) -> None:
+        self.painted = True
+
+
+def _calm_collector() -> None:
+    """Take what is loaded by now out of the garbage collector's rounds: going through all of it holds the window up for 100 ms."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
+def _option(argv: Sequence[str], name: str) -> str:
+    for index, argument in enumerate(argv):
+        if argument == name and index + 1 < len(argv):
+            return argv[index + 1]
+        if argument.startswith(f"{name}="):
+            return argument.partition("=")[2]
+    return ""

@@ -1,0 +1,81 @@
+"""The end of what works out of sight: a dot in the list until it is opened, and a word about it, here or from the desktop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QSystemTrayIcon
+
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.widgets import Toast
+    from atelier_desk.desktop.window_parts import WindowParts
+    from atelier_desk.domain.stream import StreamEvent
+
+ENDS = {
+    "completed": N_("“{name}” is done"),
+    "error": N_("“{name}” failed"),
+    "abandoned": N_("“{name}” was given up by its agent"),
+    "limited": N_("“{name}” stopped at a limit"),
+}
+"""What is told of; what a person stopped or must answer is not news, or is told elsewhere."""
+
+
+def desktop_shows_messages() -> bool:
+    """Whether a notification is seen outside the window: some desktops have no place for them."""
+    return QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
+
+
+class BackgroundWatch(QObject):
+    """Watches the ends of all workflows' turns."""
+
+    def __init__(self, window: WindowParts) -> None:
+        super().__init__(window)
+        self._window = window
+        self._toasts: dict[str, Toast] = {}
+        window.bridge.stream_event.connect(self._on_stream)
+        window.chat.workflow_shown.connect(self._on_opened)
+        window.sidebar.workflow_gone.connect(self._take_back)
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        if event.depth or event.parent_run_id or event.chunk_type.value != "workflow_complete":
+            return
+        words = ENDS.get(str(event.data.get("status", "")))
+        window = self._window
+        in_view = event.workflow_id == window.chat.workflow_id
+        if words is None or (in_view and window.isActiveWindow()):
+            return
+        if not in_view:
+            window.sidebar.model.set_unread(event.workflow_id, True)
+        window.bridge.start(self._tell(event.workflow_id, words, in_view))
+
+    def _on_opened(self, workflow_id: str) -> None:
+        self._window.sidebar.model.set_unread(workflow_id, False)
+        self._take_back(workflow_id)
+
+    def _take_back(self, workflow_id: str) -> None:
+        """What a message tells of is no news any more."""
+        if (toast := self._toasts.get(workflow_id)) is not None:
+            toast.dismiss()
+
+    async def _tell(self, workflow_id: str, words: str, in_view: bool) -> None:
+        workflow = await self._window.bridge.call(lambda a: a.workflows.get(workflow_id))
+        text = _(words, name=workflow.name)
+
+        def open_it() -> None:
+            self._window.raise_up()
+            self._window.chat.open_workflow(workflow_id)
+
+        told = self._window.presenter.attention.tell("Atelier", text, open_it)
+        if not in_view and not (told and desktop_shows_messages()):
+            self._show(workflow_id, text, open_it)
+
+    def _show(self, workflow_id: str, text: str, open_it: Callable[[], object]) -> None:
+        """In the window; until it was seen there when nobody looks at it now."""
+        self._take_back(workflow_id)
+        toast = self._window.toasts.show(text, _("Open"), open_it, lasting=not self._window.isActiveWindow())
+        self._toasts[workflow_id] = toast
+        toast.gone.connect(lambda: self._toasts.pop(workflow_id, None))

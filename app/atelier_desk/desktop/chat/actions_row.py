@@ -1,0 +1,114 @@
+"""The small buttons below a message: seen when the pointer is over the message or the keyboard is in the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import IconButton, label
+from atelier_desk.i18n import _, ngettext
+
+
+class _QuietButton(IconButton):
+    """Paints itself only when its row is revealed; it takes part in keyboard focus all the time."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        row = self.parent()
+        if isinstance(row, ActionsRow) and row.revealed:
+            super().paintEvent(event)
+
+
+class ActionsRow(QWidget):
+    """Buttons with one function each; ``add`` puts one at the end."""
+
+    def __init__(self, parent: QWidget, *, always: bool = False) -> None:
+        super().__init__(parent)
+        self._always = always
+        self._hovered = False
+        self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(2)
+        self._row.addStretch(1)
+        parent.installEventFilter(self)
+
+    @property
+    def revealed(self) -> bool:
+        return self._always or self._hovered or any(button.hasFocus() for button, _text in self._texts)
+
+    def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> IconButton:
+        button = _QuietButton(icon, text(), self, size=14)
+        button.setObjectName(name)
+        button.clicked.connect(lambda *_: action())
+        button.installEventFilter(self)
+        self._row.insertWidget(self._row.count() - 1, button)
+        self._texts.append((button, text))
+        return button
+
+    def retranslate(self) -> None:
+        for button, text in self._texts:
+            button.describe(text())
+
+    def height_hint(self) -> int:
+        return theme().px(14) + 12
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.parent():
+            if event.type() == QEvent.Type.Enter:
+                self._hovered = True
+                self.repaint_buttons()
+            elif event.type() == QEvent.Type.Leave:
+                self._hovered = False
+                self.repaint_buttons()
+        elif event.type() in {QEvent.Type.FocusIn, QEvent.Type.FocusOut}:
+            self.repaint_buttons()
+        return False
+
+    def repaint_buttons(self) -> None:
+        for button, _text in self._texts:
+            button.update()
+
+
+class BranchSwitch(QWidget):
+    """``‹ 2/3 ›``: the versions of a turn; ``choose`` gets the run id of the one asked for."""
+
+    def __init__(self, choose: Callable[[str], object], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("branch-switch")
+        self._choose = choose
+        self._runs: tuple[str, ...] = ()
+        self._index = 0
+        self.previous = IconButton("chevron-left", parent=self, size=14)
+        self.following = IconButton("chevron-right", parent=self, size=14)
+        self._label = label("", "small", self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for widget in (self.previous, self._label, self.following):
+            row.addWidget(widget)
+        self.previous.clicked.connect(lambda *_: self._go(-1))
+        self.following.clicked.connect(lambda *_: self._go(1))
+        self.hide()
+
+    def show_branch(self, runs: tuple[str, ...], index: int) -> None:
+        """Hidden when there is only one version."""
+        self._runs, self._index = runs, index
+        self.setVisible(len(runs) > 1)
+        self._label.setText(f"{index + 1}/{len(runs)}")
+        self.previous.setEnabled(index > 0)
+        self.following.setEnabled(index + 1 < len(runs))
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        self.previous.describe(_("Earlier version"))
+        self.following.describe(_("Later version"))
+        self._label.setAccessibleName(ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
+
+    def _go(self, step: int) -> None:
+        target = self._index + step
+        if 0 <= target < len(self._runs):
+            self._choose(self._runs[target])

@@ -1,0 +1,245 @@
+"""A sub-agent's own transcript, as a page of the chat panel: its place in the team, prompt, work, report, a line to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
+from atelier_desk.desktop.chat.composer import Composer
+from atelier_desk.desktop.chat.entries import Change, Entry
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.items import item_maker
+from atelier_desk.desktop.chat.view import ChatView
+from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.team.words import figures, state_look, state_words, task
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.widgets import IconButton, Line, Pill, Translated, label
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.pages import TranscriptPages
+    from atelier_desk.desktop.chat.steering import Steering
+    from atelier_desk.desktop.team.model import TeamModel
+
+FIGURES_FROM = 560
+"""Width, in pixels at 100 %, from which there is room for figures beside the names; the tree has them too."""
+
+
+class AgentPage(Translated, QWidget):
+    """``agent-page``: one at a time, for any depth.
+
+    Signals:
+        left: the reader goes back to the conversation itself.
+    """
+
+    left = Signal()
+
+    def __init__(self, bridge: Bridge, team: TeamModel, pages: TranscriptPages, steering: Steering, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("agent-page")
+        self._bridge, self._team, self._pages, self._steering = bridge, team, pages, steering
+        self.run_id = ""
+        self.host = TranscriptHost(self, team)
+        self.host.versions = False
+        steering.attach(self.host)
+        self._build()
+        self.host.agent_requested.connect(self.open)
+        self.host.quote_requested.connect(self.composer.quote)
+        self.crumbs.chosen.connect(self._on_crumb)
+        self.composer.sent.connect(self._on_sent)
+        self.composer.stopped.connect(lambda: self._steering.stop(self.run_id))
+        pages.agent_changed.connect(self._on_changes)
+        team.changed.connect(self._on_team)
+        team.ticked.connect(self._tick)
+        theme().changed.connect(self._resize_column)
+        for key in ("Alt+Left", "Esc"):
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.crumbs.go_up)
+        self.retranslate()
+
+    def _build(self) -> None:
+        self.crumbs = Breadcrumb(self)
+        self._pill = Pill("", "", self)
+        self._figures = label("", "small", self)
+        self.pause = IconButton("pause", parent=self)
+        self.pause.setObjectName("agent-page-pause")
+        self.pause.clicked.connect(lambda *_: self._toggle_pause())
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.crumbs, 1)
+        top.addWidget(self._figures)
+        top.addWidget(self._pill)
+        top.addWidget(self.pause)
+        top.setContentsMargins(16, 2, 12, 8)
+        self.view = ChatView(item_maker(self.host), self)
+        self.view.setObjectName("agent-chat-view")
+        self.composer = Composer(self, pictures=False)
+        self.composer.field.setObjectName("agent-input")
+        self.composer.send.setObjectName("agent-send")
+        self.composer.stop.setObjectName("agent-page-stop")
+        bottom = QHBoxLayout()
+        bottom.setContentsMargins(24, 4, 24, 16)
+        bottom.addStretch(1)
+        bottom.addWidget(self.composer, 100)
+        bottom.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addWidget(Line(self))
+        column.addWidget(self.view, 1)
+        column.addLayout(bottom)
+        self._resize_column()
+
+    @property
+    def member(self) -> Member:
+        return self._team.get(self.run_id) or Member(self.run_id)
+
+    # -- opening --------------------------------------------------------------------------------------------------------------
+    def open(self, run_id: str, message_id: str = "") -> None:
+        """Show this sub-agent, from its end or at one of its messages."""
+        if run_id == self.run_id:
+            self._reveal(message_id)
+            return
+        self.run_id = run_id
+        self.view.set_entries([])
+        self.composer.set_draft("")
+        self._show()
+        self._bridge.start(self._load(run_id, message_id))
+
+    def _reveal(self, message_id: str) -> None:
+        found = next((entry for entry in self.view.entries if message_id and entry.id == message_id), None)
+        if found is not None:
+            self.view.reveal(found)
+
+    def leave(self) -> None:
+        """Leave the page; nothing of it is kept."""
+        self.run_id = ""
+        self._pages.close_agent()
+        self.view.set_entries([])
+
+    async def _load(self, run_id: str, message_id: str) -> None:
+        transcript = await self._pages.open_agent(run_id)
+        if transcript is None or run_id != self.run_id:
+            return
+        above = self._above()
+        for entry in transcript.entries:
+            entry.details.setdefault("parent", above)
+        member = self.member
+        transcript.settle("paused" if member.at_limit or member.pause == "loop" else member.status)
+        self.view.set_entries([*transcript.entries, *self._report(transcript.entries)])
+        self._show()
+        (self.view if member.over else self.composer.field).setFocus()
+        self._reveal(message_id)
+
+    def _above(self) -> str:
+        path = self._team.state.path(self.run_id)
+        return path[-2].name if len(path) > 1 else ""
+
+    def _report(self, entries: list[Entry]) -> list[Entry]:
+        """Its report, when it is not simply its last answer; that is dressed as one."""
+        report = self.member.report
+        if not report:
+            return []
+        last = next((entry for entry in reversed(entries) if entry.kind == "assistant" and entry.content), None)
+        if last is not None and last.content.strip() == report.strip() and not last.calls:
+            last.topic = "agent_report"
+            return []
+        details = {"parent": self._above()}
+        return [Entry(f"report-{self.run_id}", "notice", run_id=self.run_id, topic="agent_report", content=report, details=details)]
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _on_changes(self, run_id: str, changes: list[Change]) -> None:
+        if run_id != self.run_id:
+            return
+        for kind, entry in changes:
+            if kind == "append":
+                entry.details.setdefault("parent", self._above())
+                self.view.append(entry)
+            else:
+                self.view.update_entry(entry, streamed=kind == "stream")
+
+    def _on_team(self, runs: frozenset[str]) -> None:
+        if not self.run_id or not self.isVisible():
+            return
+        path = self._team.state.path(self.run_id)
+        if self.run_id in runs or any(member.run_id in runs for member in path):
+            self._show()
+            self._append_report()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """It was covered, by a replay for example: what happened meanwhile is shown now."""
+        super().showEvent(event)
+        if self.run_id:
+            self._show()
+            self._append_report()
+
+    def _append_report(self) -> None:
+        """It ended since it was opened."""
+        shown = list(self.view.entries)
+        if self.member.over and shown and all(entry.topic != "agent_report" for entry in shown):
+            last = next((entry for entry in reversed(shown) if entry.kind == "assistant" and entry.content), None)
+            if last is None or last.content.strip() != self.member.report.strip():
+                for entry in self._report(shown):
+                    self.view.append(entry)
+
+    def _show(self) -> None:
+        member = self.member
+        self.crumbs.show_path(self._team.state.path(self.run_id) or [member])
+        _icon, _role, kind = state_look(member)
+        self._pill.show_state(state_words(member), kind)
+        self.crumbs.setToolTip(task(member))
+        paused = member.status == "paused"
+        self.pause.setVisible(not member.over)
+        self.pause.set_icon("play" if paused else "pause")
+        name = member.name or _("Agent")
+        self.pause.describe(_("Go on: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
+        self.composer.set_agent(name)
+        self.composer.set_running(not member.over)
+        self.composer.set_enabled(not member.over)
+        self.composer.setVisible(not member.over)
+        self._tick()
+
+    def _tick(self) -> None:
+        if self.run_id and self.isVisible():
+            now = self._team.now()
+            self._figures.setText(figures(self._team.state.shown(self.run_id, now)))
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def _on_crumb(self, run_id: str) -> None:
+        path = self._team.state.path(run_id)
+        if not path or path[0].run_id == run_id:
+            self.left.emit()
+        else:
+            self.open(run_id)
+
+    def _on_sent(self, text: str, _images: Any, strategy: str) -> None:
+        """An answer while it waits for its parent's, else a message."""
+        if self.member.status == "awaiting_parent":
+            self._steering.answer(self.run_id, text)
+        else:
+            self._steering.say(self.run_id, text, strategy)
+
+    def _toggle_pause(self) -> None:
+        if self.member.status == "paused":
+            self._steering.resume(self.run_id)
+        else:
+            self._steering.pause(self.run_id)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._figures.setVisible(self.width() >= theme().px(FIGURES_FROM))
+
+    def _resize_column(self) -> None:
+        self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
+
+    def retranslate(self) -> None:
+        self.setAccessibleName(_("Sub-agent"))
+        self._show()

@@ -1,0 +1,122 @@
+"""Where in the team the reader is: root › child › grandchild, with a way back."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
+from atelier_desk.i18n import _
+
+LEAST_NAME = 120
+"""Pixels at 100 % the name of the agent in view gets before those above it are shown."""
+
+
+class Breadcrumb(Translated, QWidget):
+    """``agent-breadcrumb``.
+
+    Signals:
+        chosen: run id of an agent above the one shown.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("agent-breadcrumb")
+        self._path: list[Member] = []
+        self._shown: list[tuple[str, str]] = []
+        self.back = IconButton("chevron-left", parent=self)
+        self.back.setObjectName("agent-back")
+        self.back.clicked.connect(lambda *_: self.go_up())
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(2)
+        self._row.addWidget(self.back)
+        self._parts: list[QWidget] = []
+        theme().changed.connect(self._dress)
+        self.retranslate()
+
+    def show_path(self, path: list[Member]) -> None:
+        """From the root to the one in view."""
+        self._path = path
+        wanted = [(member.run_id, member.name) for member in path]
+        if wanted == self._shown:
+            return
+        self._shown = wanted
+        for old in self._parts:
+            old.deleteLater()
+        self._parts = []
+        for number, (run_id, _name) in enumerate(wanted, 1):
+            last = number == len(wanted)
+            part = self._current() if last else self._crumb(run_id)
+            self._parts.append(part)
+            self._row.addWidget(part, 1 if last else 0)
+            if not last:
+                arrow = QLabel(self)
+                self._parts.append(arrow)
+                self._row.addWidget(arrow)
+        self.retranslate()
+        self._dress()
+
+    def _dress(self) -> None:
+        for arrow in self._parts[1::2]:
+            if isinstance(arrow, QLabel):
+                arrow.setPixmap(theme().pixmap("chevron-right", "muted", theme().px(13), self.devicePixelRatioF()))
+        QTimer.singleShot(0, self, self._fit)  # names have their font then
+        self._fit()
+
+    def _fit(self) -> None:
+        """Whole names or none: where there is no room for all, those nearest to the root are left out."""
+        if not self._parts:
+            return
+        *above, last = self._parts
+        room = self.width() - self.back.sizeHint().width() - self._row.spacing()
+        room -= min(last.fontMetrics().horizontalAdvance(self._shown[-1][1]) + 10, theme().px(LEAST_NAME))
+        for crumb, arrow in reversed(list(zip(above[::2], above[1::2], strict=True))):
+            room -= crumb.sizeHint().width() + arrow.sizeHint().width() + 2 * self._row.spacing()
+            crumb.setVisible(room >= 0)
+            arrow.setVisible(room >= 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(LEAST_NAME), super().minimumSizeHint().height())
+
+    def _crumb(self, run_id: str) -> QPushButton:
+        button = QPushButton(self)
+        button.setObjectName("agent-crumb")
+        mark(button, "crumb")
+        button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        button.clicked.connect(lambda *_: self.chosen.emit(run_id))
+        return button
+
+    def _current(self) -> ElidedLabel:
+        shown = ElidedLabel("", self)
+        mark(shown, "strong")
+        shown.setContentsMargins(6, 0, 0, 0)
+        return shown
+
+    def go_up(self) -> None:
+        """To the parent of the one in view."""
+        if len(self._path) > 1:
+            self.chosen.emit(self._path[-2].run_id)
+        else:
+            self.chosen.emit("")
+
+    def retranslate(self) -> None:
+        for part, (_run_id, name) in zip(self._parts[::2], self._shown, strict=True):
+            shown = name or _("Agent")
+            if isinstance(part, QPushButton):
+                part.setText(shown)
+                part.setAccessibleName(_("Go to {agent}", agent=shown))
+            elif isinstance(part, ElidedLabel):
+                part.setText(shown)
+        above = self._path[-2].name if len(self._path) > 1 else ""
+        self.back.describe(_("Back to {agent}", agent=above) if above else _("Back"), "Alt+Left")
+        self.setAccessibleName(" › ".join(name for _run, name in self._shown))

@@ -1,0 +1,41 @@
+"""A card that begins with an icon, a title and a line of text, and knows its height at a width."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import Card, label
+
+
+class HeadedCard(Card):
+    """What more it has goes beside the words into ``head``, or below them into ``body``."""
+
+    def __init__(self, parent: QWidget | None = None, variant: str = "card") -> None:
+        super().__init__(parent, variant)
+        self._icon = QLabel(self)
+        self.title = label("", "strong", self, wrap=True)
+        self.text = label("", "muted", self, wrap=True)
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(self.title)
+        words.addWidget(self.text)
+        self.head = QHBoxLayout()
+        self.head.setSpacing(10)
+        self.head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        self.head.addLayout(words, 1)
+        self.body.addLayout(self.head)
+
+    def show_head(self, icon: str, role: Role, title: str, text: str) -> None:
+        """Icon and its colour, title and text; no room is kept for an empty text."""
+        self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
+        self.title.setText(title)
+        self.text.setText(text)
+        self.text.setVisible(bool(text))
+
+    def fit(self, width: int) -> int:
+        """Take this width; returns the height it needs."""
+        self.setFixedWidth(width)
+        return self.body.totalHeightForWidth(width) if self.body.hasHeightForWidth() else self.body.sizeHint().height()

@@ -1,0 +1,159 @@
+"""Colours for finished code: Pygments, run in slices so that a long listing never holds up the window."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
+
+from atelier_desk.desktop.theme import Tokens, theme
+
+SLICE_S = 0.003
+"""Longest one slice works, in seconds."""
+MAX_CHARS = 200_000
+"""Longer code stays plain."""
+
+
+def _colour(kind: Any, tokens: Tokens) -> str | None:
+    from pygments.token import Comment, Keyword, Name, Number, Operator, String
+
+    if kind in Comment:
+        return tokens.muted
+    if kind in Keyword or kind in Operator.Word or kind in Name.Tag:
+        return tokens.keyword
+    if kind in String:
+        return tokens.ok
+    if kind in Number or kind in Name.Constant:
+        return tokens.number
+    if kind in Name.Function or kind in Name.Class or kind in Name.Decorator or kind in Name.Attribute:
+        return tokens.function
+    return None
+
+
+_lexers: dict[str, Any] = {}
+
+
+def lexer_for(language: str) -> Any:
+    """Pygments' lexer for a fence's language, None when there is none. The first time for a language it takes up to 100 ms."""
+    if language not in _lexers:
+        _lexers[language] = _load_lexer(language)
+    return _lexers[language]
+
+
+def warm_up() -> None:
+    """Load what the first reply needs, on a thread of its own, so that it does not hold up the window."""
+
+    def load() -> None:
+        from atelier_desk.desktop.chat.markdown.parser import parse
+
+        parse("# warm\n\n- up\n")
+        lexer_for("python")
+
+    threading.Thread(target=load, name="warm-up", daemon=True).start()
+
+
+def _load_lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return None
+
+
+class Highlighter(QObject):
+    """Colours the lines of a document once; ``start`` again after the theme changed."""
+
+    _loaded = Signal(int)
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        self._document = document
+        self._work: Iterator[None] | None = None
+        self._text, self._language, self._number = "", "", 0
+        self._waiting = False
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._step)
+        self._loaded.connect(self._on_loaded)
+
+    @property
+    def busy(self) -> bool:
+        return self._waiting or self._work is not None
+
+    def start(self, text: str, language: str) -> None:
+        """Colour ``text``, which is the document's whole content; unknown languages stay plain."""
+        self._work = None
+        self._timer.stop()
+        self._text, self._language = text, language
+        self._number += 1
+        self._waiting = bool(language) and len(text) <= MAX_CHARS
+        if not self._waiting:
+            return
+        if language in _lexers:
+            self._on_loaded(self._number)
+        else:
+            threading.Thread(target=self._load, args=(language, self._number), name="lexer", daemon=True).start()
+
+    def _load(self, language: str, number: int) -> None:
+        """On a thread: the language's rules are compiled when they are first needed."""
+        lexer_for(language)
+        with contextlib.suppress(RuntimeError):  # the card is gone
+            self._loaded.emit(number)
+
+    def _on_loaded(self, number: int) -> None:
+        if number != self._number:
+            return
+        self._waiting = False
+        lexer = lexer_for(self._language)
+        if lexer is not None:
+            self._work = self._colour_lines(lexer, self._text)
+            self._timer.start(0)
+
+    def _step(self) -> None:
+        until = time.perf_counter() + SLICE_S
+        while self._work is not None and time.perf_counter() < until:
+            if next(self._work, self) is self:
+                self._work = None
+                self._timer.stop()
+
+    def _colour_lines(self, lexer: Any, text: str) -> Iterator[None]:
+        """One step a line: its formats are set when the lexer has passed its end."""
+        formats: dict[tuple[str, bool], QTextCharFormat] = {}
+        tokens = theme().tokens
+        block = self._document.begin()
+        ranges: list[QTextLayout.FormatRange] = []
+        column = 0
+        for _position, kind, value in lexer.get_tokens_unprocessed(text):
+            colour = _colour(kind, tokens)
+            for number, part in enumerate(value.split("\n")):
+                if number:
+                    self._apply(block, ranges)
+                    block, ranges, column = block.next(), [], 0
+                    yield
+                    if not block.isValid():
+                        return
+                if part and colour:
+                    ranges.append(_range(column, len(part.encode("utf-16-le")) // 2, colour, formats))
+                column += len(part.encode("utf-16-le")) // 2
+        self._apply(block, ranges)
+
+    def _apply(self, block: Any, ranges: list[QTextLayout.FormatRange]) -> None:
+        if block.isValid() and ranges:
+            block.layout().setFormats(ranges)
+            self._document.markContentsDirty(block.position(), block.length())
+
+
+def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool], QTextCharFormat]) -> QTextLayout.FormatRange:
+    form = formats.get((colour, False))
+    if form is None:
+        form = formats[(colour, False)] = QTextCharFormat()
+        form.setForeground(QColor(colour))
+    made = QTextLayout.FormatRange()
+    made.start, made.length, made.format = start, length, form
+    return made

@@ -1,0 +1,325 @@
+"""Draws Markdown tokens into a QTextDocument with the theme's fonts and distances. HTML is never made nor read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextImageFormat,
+    QTextListFormat,
+    QTextTable,
+    QTextTableFormat,
+)
+
+from atelier_desk.desktop.theme import Theme, theme
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+QUOTE_DEPTH = QTextFormat.Property.UserProperty + 1
+"""Block format property: how many quotes the block is in; whoever paints the document draws the bars."""
+CODE_BLOCK = QTextFormat.Property.UserProperty + 2
+LINE_HEIGHT = 140
+"""Percent of the font's own line height: 24 px for text of 14 px."""
+_GAP = 12
+_QUOTE_STEP = 16
+_HEADINGS = {1: (20, 600, 20), 2: (17, 600, 18), 3: (15, 600, 16), 4: (14, 600, 14), 5: (14, 600, 14), 6: (13, 600, 14)}
+_DISCS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
+
+_formats: dict[tuple[object, ...], QTextCharFormat] = {}
+"""Character formats by look and style: they are asked for thousands of times a second while a reply streams."""
+
+ImageCheck = Callable[[str], str | None]
+"""Gives the local file an image may be loaded from, or None when it must not be."""
+
+
+def refuse_images(source: str) -> str | None:
+    """The check that lets nothing through."""
+    return None
+
+
+class Writer:
+    """Appends blocks to a document. One writer a document; ``write`` may be called again and again."""
+
+    def __init__(self, document: QTextDocument, image: ImageCheck = refuse_images, look: Theme | None = None) -> None:
+        self._document = document
+        self._image = image
+        self._theme = look or theme()
+        self._cursor = QTextCursor(document)
+        self._quotes = 0
+        self._list_formats: list[QTextListFormat] = []
+        self._lists: list[object | None] = []
+        self._fresh_item = False
+        self._tight: list[bool] = []
+        document.setUndoRedoEnabled(False)
+        document.setDocumentMargin(0)
+        document.setDefaultFont(self._theme.font(14))
+        document.setIndentWidth(self._theme.px(22))
+
+    def write(self, tokens: Iterable[Token]) -> None:
+        """Append tokens of whole top-level blocks."""
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._cursor.beginEditBlock()
+        items = list(tokens)
+        index = 0
+        while index < len(items):
+            if items[index].type == "table_open":
+                index = self._table(items, index)
+            else:
+                self._block_token(items[index])
+                index += 1
+        self._cursor.endEditBlock()
+
+    # -- blocks ---------------------------------------------------------------------------------------------------------------
+    def _block_token(self, token: Token) -> None:
+        kind = token.type
+        if kind == "paragraph_open":
+            self._begin(top=4 if (token.hidden or self._in_list) else _GAP)
+        elif kind == "heading_open":
+            level = int(token.tag[1])
+            self._begin(top=_HEADINGS[level][2], heading=level)
+        elif kind == "inline":
+            self._inline(token.children or [])
+        elif kind in {"fence", "code_block"}:
+            self._code(token.content.removesuffix("\n"))
+        elif kind == "hr":
+            self._rule()
+        elif kind in {"bullet_list_open", "ordered_list_open"}:
+            self._open_list(token)
+        elif kind in {"bullet_list_close", "ordered_list_close"}:
+            self._list_formats.pop()
+            self._lists.pop()
+        elif kind == "list_item_open":
+            self._fresh_item = True
+        elif kind == "list_item_close":
+            if self._fresh_item:  # an item without any content still has its mark
+                self._begin(top=4)
+            self._fresh_item = False
+        elif kind == "blockquote_open":
+            self._quotes += 1
+        elif kind == "blockquote_close":
+            self._quotes -= 1
+
+    @property
+    def _in_list(self) -> bool:
+        return bool(self._list_formats)
+
+    def _begin(self, *, top: int, heading: int = 0, code: bool = False) -> None:
+        """Start a text block at the document's end, reusing an empty first one."""
+        look = self._theme
+        form = QTextBlockFormat()
+        form.setLineHeight(LINE_HEIGHT if not code else 130, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        first = self._document.isEmpty() and self._document.blockCount() == 1
+        form.setTopMargin(0 if first else look.px(top))
+        form.setLeftMargin(look.px(_QUOTE_STEP) * self._quotes)
+        if self._quotes:
+            form.setProperty(QUOTE_DEPTH, self._quotes)
+        if heading:
+            form.setHeadingLevel(heading)
+        if self._in_list and not self._fresh_item:
+            form.setIndent(len(self._list_formats))
+        if code:
+            form.setBackground(QBrush(QColor(look.tokens.code)))
+            form.setProperty(CODE_BLOCK, 1)
+        chars = self._char(heading=heading, mono=code)
+        if first:
+            self._cursor.setBlockFormat(form)
+            self._cursor.setBlockCharFormat(chars)
+        else:
+            self._cursor.insertBlock(form, chars)
+            current = self._cursor.currentList()
+            if current is not None and not (self._in_list and self._fresh_item):
+                current.remove(self._cursor.block())
+                self._cursor.setBlockFormat(form)
+        if self._in_list and self._fresh_item:
+            self._join_list()
+            self._fresh_item = False
+
+    def _open_list(self, token: Token) -> None:
+        depth = len(self._list_formats)
+        form = QTextListFormat()
+        form.setIndent(depth + 1)
+        if token.type == "ordered_list_open":
+            form.setStyle(QTextListFormat.Style.ListDecimal)
+            start = token.attrGet("start")
+            if isinstance(start, int):
+                form.setStart(start)
+        else:
+            form.setStyle(_DISCS[min(depth, len(_DISCS) - 1)])
+        self._list_formats.append(form)
+        self._lists.append(None)
+        self._fresh_item = False
+
+    def _join_list(self) -> None:
+        current = self._lists[-1]
+        if current is None:
+            self._lists[-1] = self._cursor.createList(self._list_formats[-1])
+        else:
+            current.add(self._cursor.block())  # type: ignore[attr-defined]
+
+    def _code(self, text: str) -> None:
+        """Code inside a list or a quote: mono text on its own ground."""
+        for number, line in enumerate(text.split("\n")):
+            self._begin(top=8 if number == 0 else 0, code=True)
+            self._cursor.insertText(line, self._char(mono=True))
+
+    def _rule(self) -> None:
+        """A block one pixel high, filled with the border colour."""
+        self._begin(top=_GAP)
+        form = self._cursor.blockFormat()
+        form.setBackground(QBrush(QColor(self._theme.tokens.border)))
+        form.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        form.setBottomMargin(self._theme.px(4))
+        chars = QTextCharFormat()
+        tiny = self._theme.font(14)
+        tiny.setPixelSize(1)
+        chars.setFont(tiny)
+        self._cursor.setBlockFormat(form)
+        self._cursor.setBlockCharFormat(chars)
+
+    # -- tables ---------------------------------------------------------------------------------------------------------------
+    def _table(self, tokens: list[Token], start: int) -> int:
+        """Draw the table that begins at ``start``; returns the index after its end."""
+        end = next(i for i in range(start, len(tokens)) if tokens[i].type == "table_close")
+        rows: list[list[Token]] = []
+        aligns: list[str] = []
+        header_rows = 0
+        for token in tokens[start:end]:
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type in {"th_open", "td_open"}:
+                if token.type == "th_open":
+                    header_rows = 1
+                    aligns.append(str(token.attrGet("style") or ""))
+            elif token.type == "inline":
+                rows[-1].append(token)
+        columns = max(len(row) for row in rows)
+        if not self._document.isEmpty():
+            self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        table = self._cursor.insertTable(len(rows), columns, self._table_format(header_rows))
+        for y, row in enumerate(rows):
+            for x, cell in enumerate(row):
+                self._cell(table, y, x, cell, aligns[x] if x < len(aligns) else "", header=y < header_rows)
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        tail = QTextBlockFormat()
+        tail.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        self._cursor.setBlockFormat(tail)
+        return end + 1
+
+    def _table_format(self, header_rows: int) -> QTextTableFormat:
+        form = QTextTableFormat()
+        form.setBorderCollapse(True)
+        form.setBorder(1)
+        form.setBorderBrush(QBrush(QColor(self._theme.tokens.border)))
+        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        form.setCellPadding(self._theme.px(7))
+        form.setCellSpacing(0)
+        form.setHeaderRowCount(header_rows)
+        return form
+
+    def _cell(self, table: QTextTable, row: int, column: int, token: Token, align: str, *, header: bool) -> None:
+        cell = table.cellAt(row, column)
+        if header:
+            ground = cell.format()
+            ground.setBackground(QBrush(QColor(self._theme.tokens.code)))
+            cell.setFormat(ground)
+        self._cursor = cell.firstCursorPosition()
+        block = QTextBlockFormat()
+        block.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        if "right" in align:
+            block.setAlignment(Qt.AlignmentFlag.AlignRight)
+        elif "center" in align:
+            block.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._cursor.setBlockFormat(block)
+        self._inline(token.children or [], strong=header)
+        self._cursor = QTextCursor(self._document)
+
+    # -- inline ---------------------------------------------------------------------------------------------------------------
+    def _inline(self, tokens: list[Token], *, strong: bool = False) -> None:
+        block = self._cursor.blockFormat()
+        heading = block.headingLevel()
+        bold, italic, struck, href = (1 if strong else 0), 0, 0, ""
+        for token in tokens:
+            kind = token.type
+            if kind in {"strong_open", "strong_close"}:
+                bold += token.nesting
+            elif kind in {"em_open", "em_close"}:
+                italic += token.nesting
+            elif kind in {"s_open", "s_close"}:
+                struck += token.nesting
+            elif kind == "link_open":
+                href = str(token.attrGet("href") or "")
+            elif kind == "link_close":
+                href = ""
+            elif kind == "image":
+                self._picture(str(token.attrGet("src") or ""), token.content)
+            else:
+                form = self._char(heading=heading, bold=bold > 0, italic=italic > 0, struck=struck > 0, href=href)
+                self._leaf(token, form)
+
+    def _leaf(self, token: Token, form: QTextCharFormat) -> None:
+        if token.type in {"code_inline", "math_inline"}:
+            mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
+            form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
+            self._cursor.insertText(token.content.replace("\n", "\u2028"), form)
+        elif token.type == "softbreak":
+            self._cursor.insertText(" ", form)
+        elif token.type == "hardbreak":
+            self._cursor.insertText("\u2028", form)
+        elif token.content:
+            self._cursor.insertText(token.content, form)
+
+    def _picture(self, source: str, alternative: str) -> None:
+        path = self._image(source)
+        if path is not None:
+            picture = QTextImageFormat()
+            picture.setName(path)
+            picture.setToolTip(alternative)
+            self._cursor.insertImage(picture)
+            return
+        form = self._char()
+        form.setForeground(QColor(self._theme.tokens.muted))
+        text = alternative or source
+        self._cursor.insertText(_("[picture not loaded: {name}]", name=text), form)
+
+    def _char(
+        self,
+        *,
+        heading: int = 0,
+        mono: bool = False,
+        bold: bool = False,
+        italic: bool = False,
+        struck: bool = False,
+        href: str = "",
+    ) -> QTextCharFormat:
+        look = self._theme
+        key = (look.tokens.name, look.scale, heading, mono, bold, italic, struck, self._quotes > 0)
+        known = _formats.get(key)
+        if known is not None and not href:
+            return QTextCharFormat(known)
+        size, weight, _gap = _HEADINGS.get(heading, (14, 400, 0))
+        form = QTextCharFormat()
+        form.setFont(look.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
+        form.setForeground(QColor(look.tokens.muted if self._quotes and not href else look.tokens.text))
+        form.setFontStrikeOut(struck)
+        if href:
+            form.setAnchor(True)
+            form.setAnchorHref(href)
+            form.setForeground(QColor(look.tokens.accent))
+            form.setFontUnderline(True)
+            form.setToolTip(href)
+        else:
+            _formats[key] = QTextCharFormat(form)
+        return form

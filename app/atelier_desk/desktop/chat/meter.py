@@ -1,0 +1,177 @@
+"""What a team uses while it works: tokens, share of the context, cost, and how much of its budget that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from atelier_desk.desktop.team.state import Spent
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets.format import cost, duration, number, percent, tokens
+from atelier_desk.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.team.model import TeamModel
+    from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.chat import Usage
+
+NEARLY = 0.8
+"""From this share of a budget on the bar warns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of one cap is used."""
+
+    name: str
+    used: str
+    cap: str
+    part: float
+
+
+def shares(spent: Spent, budget: Budget) -> list[Share]:
+    """The caps of a budget that are set, the fullest first."""
+    found: list[Share] = []
+
+    def add(name: str, used: float, cap: float | None, text: Any) -> None:
+        if cap is not None:
+            found.append(Share(name, text(used), text(cap), used / cap if cap else 1.0))
+
+    add(_("Cost"), spent.cost, budget.max_cost, cost)
+    add(_("Tokens"), spent.tokens, budget.max_tokens, lambda value: tokens(int(value)))
+    add(_("Time"), spent.elapsed_ms / 1000, budget.max_seconds, lambda value: duration(value * 1000))
+    add(_("Tool calls"), spent.tool_calls, budget.max_tool_calls, number)
+    return sorted(found, key=lambda share: -share.part)
+
+
+class BudgetBar(QWidget):
+    """``budget-bar``: a short line, filled as far as the fullest cap is."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("budget-bar")
+        self.part = 0.0
+        self.hide()
+
+    def show_part(self, part: float) -> None:
+        self.part = part
+        self.update()
+        self.show()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(48), theme().px(6))
+
+    minimumSizeHint = sizeHint
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        height = look.px(5)
+        box = self.rect()
+        box.setTop((self.height() - height) // 2)
+        box.setHeight(height)
+        painter.setBrush(look.colour("border"))
+        painter.drawRoundedRect(box, height / 2, height / 2)
+        role = "err" if self.part >= 1 else "warn" if self.part >= NEARLY else "accent"
+        painter.setBrush(QColor(look.colour(role)))
+        box.setWidth(max(height, round(box.width() * min(1.0, self.part))))
+        painter.drawRoundedRect(box, height / 2, height / 2)
+        painter.end()
+
+
+class UsageMeter(Translated, QWidget):
+    """``status-usage`` and the bar beside it. ``brief`` leaves the number of tokens alone in a narrow header."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._sums: dict[str, float] = {}
+        self._context = (0, 0)
+        self._spent: Spent | None = None
+        self._budget: Budget | None = None
+        self.brief = False
+        self.text = label("", "small", self)
+        self.text.setObjectName("status-usage")
+        self.bar = BudgetBar(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self.bar)
+        row.addWidget(self.text)
+        theme().changed.connect(self.bar.updateGeometry)
+
+    def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
+        """A workflow's totals as they are stored; None: nothing was used."""
+        self._spent = self._budget = None
+        self._sums = {"in": usage.tokens_input, "out": usage.tokens_output, "cost": usage.cost} if usage is not None else {}
+        self._context = (context_tokens, context_window)
+        self.retranslate()
+
+    def take(self, data: dict[str, Any], *, own: bool) -> None:
+        """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
+        total = data.get("workflow") or (data if own else None)
+        if total is not None:
+            self._sums = {"in": total.get("tokens_input", 0), "out": total.get("tokens_output", 0), "cost": total.get("cost", 0.0)}
+        if own:
+            self._context = (int(data.get("context_tokens", 0)), int(data.get("context_window", 0)))
+        self.retranslate()
+
+    def show_budget(self, spent: Spent | None, budget: Budget | None) -> None:
+        """What the team used in this turn, and the caps of its first agent; None: it has none."""
+        self._spent, self._budget = spent, budget
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        sums, (used, window) = self._sums, self._context
+        spent = int(sums.get("in", 0) + sums.get("out", 0))
+        caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []
+        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
+        if window and spent:
+            parts.append(percent(min(1.0, used / window)))
+        if sums.get("cost"):
+            parts.append(cost(sums["cost"]))
+        short = [tokens(spent)] if spent else []
+        self.text.setText(" · ".join(short if self.brief else parts))
+        lines = self._lines(spent, used, window)
+        lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
+        self.setToolTip("\n".join(lines))
+        self.text.setToolTip("\n".join(lines))
+        self.text.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
+        if caps:
+            self.bar.show_part(caps[0].part)
+            self.bar.setAccessibleName(_("Budget: {share} used", share=percent(caps[0].part)))
+        else:
+            self.bar.hide()
+
+    def _lines(self, spent: int, used: int, window: int) -> list[str]:
+        if not spent:
+            return []
+        lines = [
+            _("Sent: {count} tokens", count=number(self._sums["in"])),
+            _("Received: {count} tokens", count=number(self._sums["out"])),
+        ]
+        if window:
+            lines.append(_("Context: {used} of {window} tokens", used=number(used), window=number(window)))
+        return [*lines, _("Cost: {cost}", cost=cost(float(self._sums.get("cost", 0.0))))]
+
+
+class BudgetWatch:
+    """Keeps a meter's budget current: what the newest turn's team used, against the caps of its first agent."""
+
+    def __init__(self, team: TeamModel, meter: UsageMeter) -> None:
+        self._team, self._meter = team, meter
+        team.changed.connect(lambda _runs: self.show())
+        team.ticked.connect(self.show)
+
+    def show(self) -> None:
+        root = self._team.get(self._team.root)
+        if root is None or root.budget is None:
+            self._meter.show_budget(None, None)
+        else:
+            self._meter.show_budget(self._team.state.total(root.run_id, self._team.now()), root.budget)

@@ -1,0 +1,192 @@
+"""Reads transcripts page by page and keeps them current: one for the workflow in view, one for every workflow that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.chat.entries import Entry
+from atelier_desk.desktop.chat.transcript import FINAL, Transcript
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.team.model import TeamModel
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.engine.services.transcript import TranscriptEntry
+
+PAGE = 100
+_AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children", "awaiting_parent"})
+"""States in which a run can be stopped and talks to its user; a paused one waits for a decision."""
+
+
+class TranscriptPages(QObject):
+    """The transcript of the workflow in view.
+
+    Attributes:
+        current: None until a workflow was opened.
+        complete: the first message is loaded.
+
+    Signals:
+        opened: another workflow's newest page is there (Workflow).
+        changed: a list of ``Change`` of the transcript in view.
+        prepended: a list of older entries.
+        agent_changed: run id of a sub-agent of any workflow, and a list of ``Change`` of its own transcript.
+    """
+
+    opened = Signal(object)
+    changed = Signal(object)
+    prepended = Signal(object)
+    agent_changed = Signal(str, object)
+
+    def __init__(self, bridge: Bridge, team: TeamModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self._team = bridge, team
+        self._live: dict[str, Transcript] = {}
+        self._agents: dict[str, Transcript] = {}
+        self.agent = ""
+        self.current: Transcript | None = None
+        self.workflow: Workflow | None = None
+        self.complete = False
+        self._loading = False
+        self._wanted = ""
+        bridge.stream_event.connect(self.on_stream)
+
+    @property
+    def workflow_id(self) -> str:
+        return self._wanted
+
+    def running(self, workflow_id: str) -> str:
+        """The id of the run that works in a workflow as far as events told, else empty."""
+        transcript = self._live.get(workflow_id) if workflow_id != self._wanted else self.current
+        return transcript.live_run if transcript is not None else ""
+
+    def clear(self) -> None:
+        """Show no workflow."""
+        self._wanted, self.current, self.workflow = "", None, None
+        self._team.set_workflow("")
+
+    async def open(self, workflow_id: str) -> None:
+        """Load the newest page of a workflow and show it; a later call wins over an earlier one."""
+        self._wanted = workflow_id
+        self.current = None
+        transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
+        workflow, stored, run = await self._bridge.call(lambda a: _read(a, workflow_id))
+        if self._wanted != workflow_id:
+            return
+        transcript.load(stored)
+        self._team.set_workflow(workflow_id, run.id if run is not None else "")
+        self._take_agents(stored)
+        if run is not None:
+            transcript.live_run = run.id if run.status.value in _AT_WORK else ""
+            transcript.status = run.status.value
+            transcript.settle(run.status.value)
+        self.complete = len(stored) < PAGE
+        self.current, self.workflow = transcript, workflow
+        self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}
+        self.opened.emit(workflow)
+
+    async def reload(self) -> None:
+        """Read the workflow in view again, after its branch or language changed."""
+        if self._wanted:
+            await self.open(self._wanted)
+
+    async def older(self) -> list[Entry]:
+        """Load the page before the oldest entry; empty when there is none, or one is being loaded already."""
+        transcript = self.current
+        before = transcript.oldest_seq if transcript is not None else None
+        if transcript is None or before is None or self.complete or self._loading:
+            return []
+        self._loading = True
+        try:
+            stored = await self._bridge.call(lambda a: a.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE))
+        finally:
+            self._loading = False
+        if transcript is not self.current:
+            return []
+        self.complete = len(stored) < PAGE
+        self._take_agents(stored)
+        entries = transcript.prepend(stored)
+        self.prepended.emit(entries)
+        return entries
+
+    def _take_agents(self, stored: Iterable[TranscriptEntry]) -> None:
+        """The agents that the calls of these messages started."""
+        for item in stored:
+            for agents in item.children.values():
+                for node in agents:
+                    self._team.take(node)
+
+    async def open_agent(self, run_id: str) -> Transcript | None:
+        """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
+        self.agent = run_id
+        transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
+        stored = await self._bridge.call(lambda a: a.teams.transcript(run_id))
+        if self.agent != run_id:
+            return None
+        self._take_agents(stored or ())
+        transcript.load(stored or ())
+        return transcript
+
+    def close_agent(self) -> None:
+        """No sub-agent's transcript is in view; one that is over is forgotten."""
+        transcript = self._agents.get(self.agent)
+        if transcript is not None and not transcript.live_run:
+            del self._agents[self.agent]
+        self.agent = ""
+
+    async def everything(self, progress: Callable[[int], object] | None = None) -> None:
+        """Load all older pages, for a search through the whole workflow."""
+        while self.current is not None and not self.complete and not self._loading:
+            if not await self.older():
+                break
+            if progress is not None:
+                progress(len(self.current.entries))
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """Keep every working workflow's transcript current; tell about the one in view."""
+        self._on_agents(event)
+        if event.depth:
+            return
+        if event.workflow_id == self._wanted and self.current is not None:
+            changes = self.current.apply(event)
+            if changes:
+                self.changed.emit(changes)
+            if event.chunk_type.value == "user_question_complete":
+                self._bridge.start(self._read_answer(str(event.data.get("question_id", ""))))
+            return
+        transcript = self._live.setdefault(event.workflow_id, Transcript(event.workflow_id))
+        transcript.apply(event)
+        if not transcript.live_run and event.workflow_id != self._wanted:
+            self._live.pop(event.workflow_id, None)
+
+    def _on_agents(self, event: StreamEvent) -> None:
+        """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
+        talked = str(event.data.get("sub_agent_id", "")) if event.chunk_type.value in {"sub_agent_question", "sub_agent_answer"} else ""
+        for run_id in filter(None, (event.run_id if event.depth else "", talked)):
+            transcript = self._agents.get(run_id)
+            if transcript is None:
+                transcript = self._agents[run_id] = Transcript(event.workflow_id, run_id)
+            changes = transcript.apply(event)
+            if changes:
+                self.agent_changed.emit(run_id, changes)
+            if transcript.status in FINAL and run_id not in {self.agent, talked}:
+                del self._agents[run_id]
+
+    async def _read_answer(self, question_id: str) -> None:
+        question = await self._bridge.call(lambda a: a.questions.get(question_id))
+        if self.current is not None and (changes := self.current.set_answer(question)):
+            self.changed.emit(changes)
+
+
+async def _read(atelier: Any, workflow_id: str) -> tuple[Any, Any, Any]:
+    """On the engine's loop: the workflow, its newest page, and its newest run when that is not over."""
+    workflow = await atelier.workflows.get(workflow_id)
+    stored = await atelier.workflows.transcript(workflow_id, limit=PAGE)
+    run = None
+    if workflow.head_run_id:
+        head = await atelier.repos.runs.get(workflow.head_run_id)
+        run = head if not head.status.final or head.status.value == "error" else None
+    return workflow, stored, run

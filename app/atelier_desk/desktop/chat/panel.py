@@ -1,0 +1,377 @@
+"""The middle column: header, transcript and composer of one workflow, wired to the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.choices import Choices
+from atelier_desk.desktop.chat.composer import Composer
+from atelier_desk.desktop.chat.entries import Change, Entry
+from atelier_desk.desktop.chat.find_bar import FindBar
+from atelier_desk.desktop.chat.finder import Finder
+from atelier_desk.desktop.chat.header import ChatHeader
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.image_gate import ImageGate
+from atelier_desk.desktop.chat.items import item_maker
+from atelier_desk.desktop.chat.meter import BudgetWatch
+from atelier_desk.desktop.chat.pages import TranscriptPages
+from atelier_desk.desktop.chat.sending import encoded, picture_folders, send_message
+from atelier_desk.desktop.chat.steering import Steering
+from atelier_desk.desktop.chat.view import ChatView
+from atelier_desk.desktop.team.model import TeamModel
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.widgets import EmptyState, Translated
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.agent_page import AgentPage
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.workflow import Workflow
+
+_BOTTOM = (24, 4, 24, 16)
+DRAFT_MS = 600
+"""Milliseconds after the last key before a draft is kept."""
+
+
+class ChatPanel(Translated, QWidget):
+    """Shows one workflow and talks to its agent.
+
+    Signals:
+        workflow_made: a first message was sent with no workflow open; the new one's id.
+        workflow_shown: the id of the workflow in view, after it was loaded.
+        question_requested: open the dialog of this question.
+        run_changed: the workflow in view started or stopped working.
+        better_models_wanted: the person wants more than the starter model.
+    """
+
+    workflow_made = Signal(str)
+    workflow_shown = Signal(str)
+    question_requested = Signal(str)
+    run_changed = Signal(bool)
+    better_models_wanted = Signal()
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bridge = bridge
+        mark(self, "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.team = TeamModel(bridge, self)
+        self.host = TranscriptHost(self, self.team)
+        self.pages = TranscriptPages(bridge, self.team, self)
+        self.steering = Steering(bridge, self)
+        self.header = ChatHeader(self)
+        self.budget = BudgetWatch(self.team, self.header.meter)
+        self.choices = Choices(bridge, self.header, self)
+        self.agent_page: AgentPage | None = None
+        self.find_bar = FindBar(self)
+        self.view = ChatView(item_maker(self.host), self)
+        self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
+        self.empty = EmptyState("sparkles", parent=self)
+        self.composer = Composer(self)
+        self._running = False
+        self._sent = 0
+        self.stepping = False
+        """The next message starts a run that waits before each step."""
+        self._draft_of = ""
+        self._starter: Any = None
+        self._draft_timer = QTimer(self)
+        self._draft_timer.setSingleShot(True)
+        self._draft_timer.setInterval(DRAFT_MS)
+        self._draft_timer.timeout.connect(self.keep_draft)
+        self._lay_out()
+        self._connect()
+        self.retranslate()
+        self._show_empty(True)
+        self.composer.set_enabled(False)
+
+    def _lay_out(self) -> None:
+        middle = QWidget(self)
+        self._stack = QStackedLayout(middle)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        self._stack.addWidget(self.view)
+        holder = QWidget(middle)
+        QVBoxLayout(holder).addWidget(self.empty, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._stack.addWidget(holder)
+        bottom = self._bottom = QHBoxLayout()
+        bottom.setContentsMargins(*_BOTTOM)
+        bottom.addStretch(1)
+        below = QVBoxLayout()
+        below.setSpacing(4)
+        self._above_composer = QVBoxLayout()
+        self._above_composer.setSpacing(4)
+        below.addLayout(self._above_composer)
+        below.addWidget(self.composer)
+        bottom.addLayout(below, 100)
+        bottom.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.find_bar)
+        column.addWidget(middle, 1)
+        column.addLayout(bottom)
+        self._resize_column()
+
+    def _connect(self) -> None:
+        self.pages.opened.connect(self._on_opened)
+        self.pages.changed.connect(self._on_changes)
+        self.pages.prepended.connect(self.view.prepend)
+        self.view.older_wanted.connect(self._on_older)
+        self.composer.sent.connect(self._on_sent)
+        self.composer.stopped.connect(self.stop)
+        self.choices.shown.connect(self._on_choice)
+        self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
+        self.finder.left.connect(self.leave_agent)
+        self.finder.agent_found.connect(self.open_agent)
+        self.host.question_requested.connect(self.question_requested)
+        self.host.quote_requested.connect(self.composer.quote)
+        self.host.regenerate_requested.connect(self._on_regenerate)
+        self.host.resend_requested.connect(self._on_resend)
+        self.host.branch_requested.connect(self._on_branch)
+        self.host.agent_requested.connect(self.open_agent)
+        self.steering.attach(self.host)
+        self.bridge.stream_event.connect(self._on_stream)
+        self.bridge.changed.connect(self._on_changed)
+        theme().changed.connect(self._resize_column)
+
+    # -- which workflow -------------------------------------------------------------------------------------------------------
+    @property
+    def workflow_id(self) -> str:
+        return self.pages.workflow_id
+
+    def open_workflow(self, workflow_id: str) -> None:
+        """Show a workflow from its end; its draft, agent and model with it."""
+        if workflow_id == self.pages.workflow_id and self.pages.current is not None:
+            return
+        self.keep_draft()
+        self.find_bar.leave()
+        self.leave_agent()
+        self.bridge.start(self.pages.open(workflow_id))
+
+    def close_workflow(self) -> None:
+        """Show none: the next message begins a new one."""
+        self.keep_draft()
+        self.leave_agent()
+        self.pages.clear()
+        self._draft_of = ""
+        self.choices.set_workflow("")
+        self.view.set_entries([])
+        self.composer.set_draft("")
+        self.header.set_title(_("New workflow"))
+        self.header.show_usage(None)
+        self._set_running(False)
+        self._show_empty(True)
+        self.composer.field.setFocus()
+
+    async def load_choices(self) -> None:
+        """Read agents and models for the pickers."""
+        await self.choices.load()
+
+    def _on_opened(self, workflow: Workflow) -> None:
+        transcript = self.pages.current
+        if transcript is None:
+            return
+        self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
+        self._open_desk()
+        self._draft_of = workflow.id
+        self.composer.set_draft(workflow.draft)
+        self.header.set_title(workflow.name)
+        self.choices.set_workflow(workflow.id, workflow.agent_id, transcript.entries)
+        self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
+        self._show_empty(not transcript.entries)
+        self.view.set_entries(transcript.entries)
+        self._set_running(bool(transcript.live_run))
+        self.workflow_shown.emit(workflow.id)
+
+    def _open_desk(self) -> None:
+        """Waiting approvals are known to one desk for the whole window; made after the first paint."""
+        if self.host.desk is None:
+            from atelier_desk.desktop.questions.approval_desk import approval_desk
+
+            self.host.bridge = self.bridge
+            self.host.desk = approval_desk(self.bridge)
+            self.host.desk.start()
+
+    def _on_choice(self, provider: str, model: str) -> None:
+        agent = self.choices.agent
+        self.composer.set_agent(agent.config.name if agent else "")
+        self.composer.set_enabled(agent is not None and self.bridge.ready)
+        self._show_starter(provider, model)
+
+    def _show_starter(self, provider: str, model: str) -> None:
+        """Say what the starter model is while it is the one that answers; made when it is needed first."""
+        if self._starter is None:
+            if provider != "local":
+                return
+            from atelier_desk.desktop.firststart import StarterNotice
+
+            self._starter = StarterNotice(self)
+            self._starter.better_models_wanted.connect(self.better_models_wanted)
+            self._above_composer.addWidget(self._starter, 0, Qt.AlignmentFlag.AlignLeft)
+        self._starter.set_model(provider, model)
+
+    # -- sub-agents -----------------------------------------------------------------------------------------------------------
+    def open_agent(self, run_id: str, message_id: str = "") -> None:
+        """Show a sub-agent's own transcript in place of the conversation, at a message; the turn's own run leads back to that."""
+        if run_id in {"", self.team.root} or not self.workflow_id:
+            self.leave_agent()
+            return
+        if self.agent_page is None:
+            from atelier_desk.desktop.chat.agent_page import AgentPage
+
+            self.agent_page = AgentPage(self.bridge, self.team, self.pages, self.steering, self)
+            self.agent_page.left.connect(self.leave_agent)
+            self.agent_page.host.question_requested.connect(self.question_requested)
+            self._stack.addWidget(self.agent_page)
+        self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
+        self.agent_page.host.bridge = self.bridge
+        self.agent_page.open(run_id, message_id)
+        self._stack.setCurrentWidget(self.agent_page)
+        self.composer.hide()
+        self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
+
+    def leave_agent(self) -> None:
+        """Back to the conversation, where the reader left it."""
+        if self.agent_page is None or not self.agent_page.run_id:
+            return
+        self.agent_page.leave()
+        self.composer.show()
+        self._bottom.setContentsMargins(*_BOTTOM)
+        self._show_empty(not self.view.entries)
+        self.composer.field.setFocus()
+
+    # -- sending --------------------------------------------------------------------------------------------------------------
+    def _on_sent(self, text: str, images: Any, strategy: str) -> None:
+        self.bridge.start(self._send(text, images, strategy))
+
+    async def _send(self, text: str, images: Any, strategy: str) -> None:
+        pictures = await encoded(images)
+        agent, config = self.choices.agent, self.choices.config
+        agent_id = agent.id if agent else ""
+        workflow_id = self.workflow_id
+        if not workflow_id:
+            workflow = await self.bridge.call(lambda a: a.workflows.create(agent_id=agent_id))
+            workflow_id = workflow.id
+            await self.pages.open(workflow_id)
+            self.workflow_made.emit(workflow_id)
+        own: Entry | None = None
+        if self.pages.current is not None and self.workflow_id == workflow_id:
+            self._sent += 1
+            change = self.pages.current.add_own(f"own-{self._sent}", text, pictures)
+            own = change[1]
+            self._on_changes([change])
+            self.view.scroll_to_end()
+        try:
+            await self.bridge.call(lambda a: send_message(a, workflow_id, text, pictures, config, agent_id, strategy, self.stepping))
+        except Exception:
+            self._take_back(own, text)
+            raise
+        self._draft_timer.stop()
+        await self.bridge.call(lambda a: a.workflows.set_draft(workflow_id, self.composer.field.toPlainText()))
+
+    def _take_back(self, own: Entry | None, text: str) -> None:
+        """The engine refused the message: put it back where it was written."""
+        transcript = self.pages.current
+        if own is not None and transcript is not None and own in transcript.entries:
+            transcript.remove(own)
+            self.view.set_entries(transcript.entries)
+        if not self.composer.field.toPlainText().strip():
+            self.composer.set_draft(text)
+
+    def stop(self) -> None:
+        """Cancel the run of the workflow in view."""
+        workflow_id = self.workflow_id
+        if workflow_id:
+            self.steering.stop_workflow(workflow_id)
+
+    def keep_draft(self) -> None:
+        """Store what is typed; called a moment after the last key and before another workflow is shown."""
+        pending = self._draft_timer.isActive()
+        self._draft_timer.stop()
+        workflow_id, text = self._draft_of, self.composer.field.toPlainText()
+        if workflow_id and self.bridge.ready and (pending or self.sender() is self._draft_timer):
+            self.bridge.do(lambda a: a.workflows.set_draft(workflow_id, text[:100_000]))
+
+    def _on_regenerate(self, run_id: str) -> None:
+        workflow_id = self.workflow_id
+        self.bridge.start(self._rerun(lambda a: a.runs.regenerate(workflow_id, run_id)))
+
+    def _on_resend(self, run_id: str, text: str) -> None:
+        workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
+        agent_id = agent.id if agent else ""
+        self.bridge.start(self._rerun(lambda a: a.runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id)))
+
+    def _on_branch(self, run_id: str) -> None:
+        workflow_id = self.workflow_id
+        self.bridge.start(self._rerun(lambda a: a.workflows.select_branch(workflow_id, run_id)))
+
+    def add_above_composer(self, widget: QWidget) -> None:
+        """Give a widget of the window a place over the composer, as wide as it."""
+        self._above_composer.addWidget(widget)
+
+    async def _rerun(self, function: Any) -> None:
+        await self.bridge.call(function)
+        await self.pages.reload()
+
+    # -- what happens ---------------------------------------------------------------------------------------------------------
+    def _on_changes(self, changes: list[Change]) -> None:
+        for kind, entry in changes:
+            if kind == "append":
+                self.view.append(entry)
+            else:
+                self.view.update_entry(entry, streamed=kind == "stream")
+        self._show_empty(False)
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id != self.workflow_id:
+            return
+        self.team.feed(event)
+        kind = event.chunk_type.value
+        if kind == "usage":
+            self.header.meter.take(event.data, own=not event.depth)
+        elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
+            transcript = self.pages.current
+            self._set_running(transcript is not None and bool(transcript.live_run) and event.data.get("status") != "paused")
+
+    def _set_running(self, running: bool) -> None:
+        self.composer.set_running(running)
+        if running != self._running:
+            self._running = running
+            self.run_changed.emit(running)
+
+    def _on_changed(self, topic: str, key: str) -> None:
+        if topic in {"agent", "model", "provider"} or (topic == "settings" and key == "default_agent_id"):
+            self.bridge.start(self.load_choices())
+        elif topic == "workflow" and key == self.workflow_id:
+            self.bridge.start(self._refresh_workflow(key))
+
+    async def _refresh_workflow(self, workflow_id: str) -> None:
+        workflow = await self.bridge.call(lambda a: a.workflows.get(workflow_id))
+        if workflow_id == self.workflow_id:
+            self.header.set_title(workflow.name)
+
+    def _on_older(self) -> None:
+        if not self.pages.complete:
+            self.bridge.start(self.pages.older())
+
+    def reveal_message(self, row_id: str) -> None:
+        """Bring a message into view: of the conversation, loading older pages until it is there, or of a sub-agent."""
+        self.finder.reveal(row_id)
+
+    # -- looks ----------------------------------------------------------------------------------------------------------------
+    def _show_empty(self, empty: bool) -> None:
+        if self.agent_page is None or not self.agent_page.run_id:
+            self._stack.setCurrentIndex(1 if empty else 0)
+
+    def _resize_column(self) -> None:
+        self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
+
+    def retranslate(self) -> None:
+        self.empty.set_texts(_("What shall we do?"), _("Write a goal below. The agent plans, uses tools and asks when it needs you."))
+        if not self.workflow_id:
+            self.header.set_title(_("New workflow"))

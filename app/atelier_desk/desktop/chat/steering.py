@@ -1,0 +1,62 @@
+"""Carries out what the items of a transcript ask for: one for each chat panel, for its own transcript and the sub-agents'."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.host import TranscriptHost
+
+
+class Steering(QObject):
+    """Runs are stopped, paused, taken on, spoken to. Errors go to the bridge's ``failed``."""
+
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+
+    def attach(self, host: TranscriptHost) -> None:
+        """Serve another transcript."""
+        host.resume_requested.connect(self.resume)
+        host.stop_requested.connect(self.stop)
+        host.pause_requested.connect(self.pause)
+
+    def resume(self, run_id: str, changes: Any = None) -> None:
+        """Go on; ``changes`` are the keywords of ``RunManager.resume``."""
+        wanted = dict(changes or {})
+        self._bridge.do(lambda a: a.runs.resume(run_id, **wanted))
+
+    def stop(self, run_id: str) -> None:
+        """End a run and everything below it."""
+        self._bridge.do(lambda a: a.runs.cancel(run_id))
+
+    def pause(self, run_id: str) -> None:
+        """Hold a run and everything below it."""
+        self._bridge.do(lambda a: a.runs.pause(run_id))
+
+    def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
+        """A message to one agent of the team."""
+        self._bridge.do(lambda a: _say(a, run_id, text, strategy))
+
+    def answer(self, run_id: str, text: str) -> None:
+        """Answer a sub-agent that asked its parent, in the parent's place."""
+        self._bridge.do(lambda a: a.runs.answer_child(run_id, text))
+
+    def stop_workflow(self, workflow_id: str) -> None:
+        """End the turn a workflow works on, if it does."""
+        self._bridge.do(lambda a: _cancel(a, workflow_id))
+
+
+async def _say(atelier: Any, run_id: str, text: str, strategy: str) -> None:
+    from atelier_desk.domain.events import Dispatch
+
+    await atelier.runs.message(run_id, text, strategy=Dispatch(strategy))
+
+
+async def _cancel(atelier: Any, workflow_id: str) -> None:
+    run_id = atelier.runs.active(workflow_id)
+    if run_id is not None:
+        await atelier.runs.cancel(run_id)

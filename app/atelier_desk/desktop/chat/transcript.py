@@ -1,0 +1,347 @@
+"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.question import UserQuestion
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.engine.services.transcript import TranscriptEntry
+
+FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
+
+
+class Transcript:
+    """The items of one workflow's turns, or with ``run_id`` those of one sub-agent, in order.
+
+    ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
+    """
+
+    def __init__(self, workflow_id: str, run_id: str = "") -> None:
+        self.workflow_id = workflow_id
+        self.run_id = run_id
+        self.entries: list[Entry] = []
+        self.live_run = ""
+        self.status = ""
+        self._by_id: dict[str, Entry] = {}
+        self._notices = 0
+
+    # -- stored messages ------------------------------------------------------------------------------------------------------
+    def load(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+        """Begin anew with the newest page; what streams right now is kept at the end."""
+        live = [entry for entry in self.entries if entry.live]
+        self.entries = []
+        self._by_id = {}
+        for item in stored:
+            self._add(entry_from(item))
+        for entry in live:
+            if entry.id not in self._by_id:
+                self._add(entry)
+        self._mark_prompt()
+        return self.entries
+
+    def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+        """An older page; gives the new items, oldest first."""
+        older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
+        self.entries[:0] = older
+        self._by_id.update((entry.id, entry) for entry in older)
+        return older
+
+    @property
+    def oldest_seq(self) -> int | None:
+        return next((entry.seq for entry in self.entries if entry.seq), None)
+
+    def settle(self, run_status: str) -> list[Change]:
+        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (paused) or failed."""
+        if not self.entries or run_status not in {"paused", "error"}:
+            return []
+        last = self.entries[-1]
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
+            last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
+            return [("update", last)]
+        return []
+
+    def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
+        """A message just sent: shown before the engine has committed it."""
+        entry = Entry(entry_id, "user", content=content, images=images, pending=True)
+        self._add(entry)
+        return "append", entry
+
+    def remove(self, entry: Entry) -> None:
+        """Take an item out that the engine refused."""
+        self.entries.remove(entry)
+        self._by_id.pop(entry.id, None)
+
+    # -- stream events --------------------------------------------------------------------------------------------------------
+    def apply(self, event: StreamEvent) -> list[Change]:
+        """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
+        if self.run_id:
+            if event.run_id != self.run_id:
+                return self._on_talk(event)
+        elif event.depth:
+            return []
+        handler = getattr(self, f"_on_{event.chunk_type.value}", None)
+        if handler is not None:
+            return list(handler(event))
+        if event.chunk_type.value in NOTICE_CHUNKS:
+            return self._on_notice(event)
+        return []
+
+    def _on_talk(self, event: StreamEvent) -> list[Change]:
+        """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
+        kind, data = event.chunk_type.value, event.data
+        if kind not in {"sub_agent_question", "sub_agent_answer"} or data.get("sub_agent_id") != self.run_id:
+            return []
+        asks = kind == "sub_agent_question"
+        entry = Entry(f"{kind}-{event.seq}", "assistant" if asks else "user", run_id=self.run_id, seq=event.seq)
+        entry.topic = "to_parent" if asks else "from_parent"
+        entry.content = str(data.get("question" if asks else "content") or "")
+        entry.agent_name = str(data.get("sub_agent_name") or "") if asks else event.agent_name
+        entry.details = {"by": str(data.get("by") or "")}
+        self._add(entry)
+        return [("append", entry)]
+
+    def _mark_prompt(self) -> None:
+        """A sub-agent's first message is what its parent told it to do."""
+        if self.run_id and self.entries and self.entries[0].kind == "user":
+            self.entries[0].topic = "prompt"
+
+    def _on_workflow_start(self, event: StreamEvent) -> list[Change]:
+        self.live_run = event.run_id
+        self.status = "processing"
+        return self._release_notices()
+
+    def _on_run_status(self, event: StreamEvent) -> list[Change]:
+        self.status = str(event.data.get("status", ""))
+        if self.status == "processing":
+            self.live_run = event.run_id
+            return self._release_notices()
+        return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
+
+    def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
+        changes: list[Change] = []
+        for entry in self.entries[-50:]:
+            if entry.live and entry.run_id == event.run_id:
+                entry.live = False
+                changes.append(("update", entry))
+        if event.data.get("status") != "waiting":
+            self.live_run = ""
+        return changes
+
+    def _on_token(self, event: StreamEvent) -> list[Change]:
+        entry, change = self._live_entry(event)
+        if entry.reasoning and not entry.content:
+            entry.reasoning_ms = round((time.monotonic() - entry.reasoning_began) * 1000)
+        entry.content += str(event.data.get("content", ""))
+        return [change]
+
+    def _on_reasoning(self, event: StreamEvent) -> list[Change]:
+        entry, change = self._live_entry(event)
+        if not entry.reasoning:
+            entry.reasoning_began = time.monotonic()
+        entry.reasoning += str(event.data.get("content", ""))
+        return [change]
+
+    def _live_entry(self, event: StreamEvent) -> tuple[Entry, Change]:
+        key = str(event.data.get("message_id") or f"live-{event.run_id}")
+        entry = self._by_id.get(key)
+        if entry is not None:
+            if not entry.live:  # already final: a late token of a message that was read from the store
+                return Entry(key, "assistant"), ("update", entry)
+            return entry, ("stream", entry)
+        entry = Entry(key, "assistant", run_id=event.run_id, agent_name=event.agent_name, live=True)
+        self._add(entry)
+        return entry, ("append", entry)
+
+    def _on_message(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        key = str(data.get("message_id", ""))
+        content = str(data.get("content", ""))
+        entry = self._by_id.get(key)
+        changes: list[Change] = []
+        if entry is None:
+            entry = self._adopt(event, content)
+            kind: ChangeKind = "update"
+            if entry is None:
+                entry = Entry(key, "user" if data.get("role") == "user" else "assistant", run_id=event.run_id)
+                kind = "append"
+                self._add(entry)
+            changes.append((kind, entry))
+        else:
+            changes.append(("update", entry))
+        entry.content, entry.run_id, entry.seq = content, event.run_id, event.seq
+        entry.live = entry.pending = False
+        entry.agent_name = event.agent_name or entry.agent_name
+        if data.get("reasoning"):
+            entry.reasoning = str(data["reasoning"])
+        if data.get("interrupted"):
+            entry.topic = "interrupted"
+        elif data.get("output_type"):
+            entry.topic, entry.details = "output", {"output_type": data["output_type"]}
+        elif entry.kind == "user":
+            entry.topic = str(data.get("strategy", ""))
+            self._mark_prompt()
+        return changes
+
+    def _adopt(self, event: StreamEvent, content: str) -> Entry | None:
+        """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
+        role = event.data.get("role")
+        for entry in reversed(self.entries[-50:]):
+            own = role == "user" and entry.pending and entry.content == content
+            reply = role != "user" and entry.live and entry.id == f"live-{event.run_id}"
+            if own or reply:
+                self._by_id.pop(entry.id, None)
+                entry.id = str(event.data.get("message_id", entry.id))
+                self._by_id[entry.id] = entry
+                return entry
+        return None
+
+    def _on_tool_start(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        call_id, arguments = str(data.get("call_id", "")), data.get("arguments")
+        found = self._find_call(event.run_id, call_id)
+        if found is None:
+            call = Call(call_id, str(data.get("tool", "")), server=str(data.get("server") or ""))
+            call.arguments = arguments if isinstance(arguments, dict) else {}
+            return [self._add_call(event.run_id, event.agent_name, call)]
+        entry, call = found
+        if call.status != "asked":
+            return []
+        call.status = "running"
+        call.arguments = arguments if isinstance(arguments, dict) else call.arguments
+        return [("update", entry)]
+
+    def _add_call(self, run_id: str, agent_name: str, call: Call) -> Change:
+        """A call belongs to the newest reply of its run, or to an item of its own when something came between."""
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == run_id), None)
+        change: Change
+        if entry is None or self.entries[-1] is not entry:
+            entry = Entry(f"calls-{run_id}-{call.call_id}", "assistant", run_id=run_id, agent_name=agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        entry.calls.append(call)
+        return change
+
+    def _on_validation_required(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        call_id, arguments = str(data.get("call_id", "")), data.get("arguments")
+        if self._find_call(event.run_id, call_id) is not None:
+            return []
+        call = Call(call_id, str(data.get("tool", "")), arguments if isinstance(arguments, dict) else {}, "asked")
+        return [self._add_call(event.run_id, event.agent_name, call)]
+
+    def _on_validation_response(self, event: StreamEvent) -> list[Change]:
+        found = self._find_call(event.run_id, str(event.data.get("call_id", "")))
+        if found is None:
+            return []
+        entry, call = found
+        status = str(event.data.get("status", ""))
+        if call.status == "asked" and status != "approved":
+            call.status = status
+        return [("update", entry)]
+
+    def _on_tool_progress(self, event: StreamEvent) -> list[Change]:
+        found = self._find_call(event.run_id, str(event.data.get("call_id", "")))
+        if found is None:
+            return []
+        found[1].progress = int(event.data.get("progress", 0))
+        return [("update", found[0])]
+
+    def _on_tool_end(self, event: StreamEvent) -> list[Change]:
+        data = event.data
+        found = self._find_call(event.run_id, str(data.get("call_id", "")))
+        if found is None:
+            return []
+        entry, call = found
+        if call.status not in {"rejected", "cancelled"}:
+            call.status = "ok" if data.get("success") else "error"
+        call.result, call.error = data.get("result"), str(data.get("error") or "")
+        call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
+        call.progress = None
+        return [("update", entry)]
+
+    def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
+        for entry in reversed(self.entries[-200:]):
+            if entry.run_id == run_id:
+                for call in entry.calls:
+                    if call.call_id == call_id:
+                        return entry, call
+        return None
+
+    def _on_user_question_start(self, event: StreamEvent) -> list[Change]:
+        asked = event.data.get("user_question") or {}
+        question_id = str(asked.get("question_id", ""))
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        change: Change
+        if entry is None:
+            entry = Entry(f"question-{question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        if all(known.question_id != question_id for known in entry.asked):
+            entry.asked.append(Asked(question_id, str(asked.get("question", ""))))
+        return [change]
+
+    def _on_user_question_complete(self, event: StreamEvent) -> list[Change]:
+        question_id = str(event.data.get("question_id", ""))
+        for entry in reversed(self.entries[-200:]):
+            for asked in entry.asked:
+                if asked.question_id == question_id:
+                    asked.status = str(event.data.get("status", "answered"))
+                    return [("update", entry)]
+        return []
+
+    def set_answer(self, question: UserQuestion) -> list[Change]:
+        """Fill in the words of an answer that was read after its event."""
+        for entry in reversed(self.entries[-200:]):
+            for index, asked in enumerate(entry.asked):
+                if asked.question_id == question.id:
+                    entry.asked[index] = asked_from(question)
+                    return [("update", entry)]
+        return []
+
+    def _on_notice(self, event: StreamEvent) -> list[Change]:
+        kind = event.chunk_type.value
+        details = dict(event.data.get("details") or {})
+        if kind == "error":
+            details = {"code": event.data.get("code", ""), "recoverable": bool(event.data.get("recoverable", True))}
+        elif kind == "limit_reached":
+            details["limit"] = event.data.get("reason", "")
+        elif kind == "loop_detected":
+            details["action"] = event.data.get("reason", "")
+        else:
+            details["reason"] = event.data.get("reason", "")
+        last = self.entries[-1] if self.entries else None
+        if kind == "retry" and last is not None and last.topic == "retry":
+            last.details = details
+            return [("update", last)]
+        self._notices += 1
+        entry = Entry(f"notice-{event.run_id}-{event.seq}-{self._notices}", "notice", run_id=event.run_id, seq=event.seq, topic=kind)
+        entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
+        entry.details = details
+        entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        if kind == "error":
+            entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _release_notices(self) -> list[Change]:
+        """The run goes on: earlier notices are history, and a wait for the server is over."""
+        changes: list[Change] = []
+        for entry in self.entries[-20:]:
+            if entry.kind == "notice" and entry.actionable:
+                entry.actionable = False
+                changes.append(("update", entry))
+        return changes
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._by_id[entry.id] = entry

@@ -1,0 +1,144 @@
+"""What concerns a whole run: step mode, the panes that show it in time, its replay and forks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.desktop.panes.activity_pane import ActivityPane
+from atelier_desk.desktop.panes.context_pane import ContextPane
+from atelier_desk.desktop.panes.timeline_pane import TimelinePane
+from atelier_desk.desktop.stepping import StepBar, StepToggle
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.replay.view import ReplayView
+    from atelier_desk.desktop.window_parts import WindowParts
+
+
+class Conductor(QObject):
+    """Made by the window after its first paint, when the panes are there."""
+
+    def __init__(self, window: WindowParts) -> None:
+        super().__init__(window)
+        self._window, self._bridge = window, window.bridge
+        self.replay: ReplayView | None = None
+        self.step_bar = StepBar(window.bridge, window)
+        window.chat.add_above_composer(self.step_bar)
+        self.step_toggle = StepToggle(window.chat.header)
+        window.chat.header.add(self.step_toggle)
+        self.step_toggle.off_wanted.connect(window.actions_["step-mode"].trigger)
+        self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
+        window.chat.workflow_shown.connect(self._on_shown)
+        self._connect_panes()
+        self.refresh_actions()
+
+    def _connect_panes(self) -> None:
+        activity = self._window.rail.panes["activity"]
+        timeline, context = self._window.rail.panes["timeline"], self._window.rail.panes["context"]
+        assert isinstance(activity, ActivityPane)
+        assert isinstance(timeline, TimelinePane)
+        assert isinstance(context, ContextPane)
+        activity.agent_opened.connect(self.open_agent)
+        timeline.agent_wanted.connect(self.open_agent)
+        timeline.request_wanted.connect(self.show_request)
+        timeline.replay_wanted.connect(self.show_replay)
+        timeline.fork_wanted.connect(self.fork)
+        self._context = context
+
+    def refresh_actions(self) -> None:
+        """Steps only while something waits for one; a replay only where something ran."""
+        for name in ("next-step", "run-on"):
+            self._window.actions_[name].setEnabled(bool(self.step_bar.waiting))
+        self._window.actions_["replay-run"].setEnabled(bool(self._window.chat.workflow_id))
+
+    def _on_shown(self, workflow_id: str) -> None:
+        self.step_bar.set_workflow(workflow_id)
+        if self.replay is not None and self.replay.workflow_id != workflow_id:
+            self.close_replay()
+        self.refresh_actions()
+
+    def nothing_shown(self) -> None:
+        """The window shows no workflow."""
+        self.step_bar.set_workflow("")
+        self.close_replay()
+        self.refresh_actions()
+
+    # -- step mode ------------------------------------------------------------------------------------------------------------
+    def set_step_mode(self, on: bool) -> None:
+        """Whether the next message starts a run that waits before each step; a run in view follows at once."""
+        self._window.chat.stepping = on
+        self.step_bar.set_stepping(on)
+        self.step_toggle.setVisible(on)
+
+    # -- agents and requests --------------------------------------------------------------------------------------------------
+    def open_agent(self, run_id: str) -> None:
+        """Show a sub-agent's transcript in the conversation's place."""
+        self.close_replay()
+        self._window.chat.open_agent(run_id)
+
+    def show_request(self, run_id: str, seq: int = 0) -> None:
+        """Show what was sent to a run's model: the request whose reply is event ``seq`` of the run, 0 the newest."""
+        self._window.rail.show_pane("context")
+        self._context.show_run(run_id, seq)
+
+    # -- the past -------------------------------------------------------------------------------------------------------------
+    def open_replay(self) -> None:
+        """Replay the newest turn of the workflow in view."""
+        self._bridge.start(self._open_newest(self._window.chat.workflow_id))
+
+    async def _open_newest(self, workflow_id: str) -> None:
+        workflow = await self._bridge.call(lambda a: a.workflows.get(workflow_id))
+        if workflow.head_run_id:
+            await self._show_replay(workflow_id, workflow.head_run_id, 0)
+        else:
+            self._window.toasts.show(_("Nothing has run here yet."))
+
+    def show_replay(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
+        """Replay a turn from a stream event on; 0 begins at its end."""
+        self._bridge.start(self._show_replay(workflow_id, root_run_id, seq))
+
+    async def _show_replay(self, workflow_id: str, root_run_id: str, seq: int) -> None:
+        if self.replay is None:
+            self.replay = self._make_replay()
+        self._window.middle.setCurrentWidget(self.replay)
+        await self.replay.open(workflow_id, root_run_id, seq)
+
+    def _make_replay(self) -> ReplayView:
+        from atelier_desk.desktop.replay.view import ReplayView
+
+        made = ReplayView(self._bridge, self._window.middle)
+        made.host.images = self._window.chat.host.images
+        made.closed.connect(self.close_replay)
+        made.fork_wanted.connect(self.fork)
+        made.quoted.connect(self._on_quoted)
+        made.failed.connect(self._window.toasts.show)
+        self._window.middle.addWidget(made)
+        return made
+
+    def _on_quoted(self, text: str) -> None:
+        self.close_replay()
+        self._window.chat.composer.quote(text)
+
+    def close_replay(self) -> None:
+        """Back to the conversation."""
+        if self.replay is not None and self._window.middle.currentWidget() is self.replay:
+            self.replay.player.pause()
+            self._window.middle.setCurrentWidget(self._window.chat)
+            self._window.chat.composer.field.setFocus()
+
+    def fork(self, workflow_id: str, seq: int) -> None:
+        """Make a new workflow of everything up to a stream event, and show it."""
+        self._bridge.start(self._fork(workflow_id, seq))
+
+    async def _fork(self, workflow_id: str, seq: int) -> None:
+        forked = await self._bridge.call(lambda a: a.runs.fork(workflow_id, seq))
+        self.close_replay()
+        self._window.chat.open_workflow(forked.id)
+        active = await self._bridge.call(lambda a: a.runs.active(forked.id))
+        text = _("“{name}” was made.", name=forked.name)
+        if active:
+            self._window.toasts.show(text, _("Go on"), lambda: self._bridge.do(lambda a: a.runs.resume(active)))
+        else:
+            self._window.toasts.show(text)

@@ -1,0 +1,92 @@
+"""An error nobody handled: written to a file, shown with an offer to copy it; what is open goes on where it can."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from atelier_desk import __version__
+
+_MOST_REPORTS = 20
+
+
+def report_text(error: BaseException, where: str = "") -> str:
+    """Version, platform and the traceback, keys hidden."""
+    import platform
+    import traceback
+
+    from atelier_desk.logs import redact
+
+    trace = "".join(traceback.format_exception(error))
+    head = f"Atelier {__version__} · {platform.platform()} · Python {platform.python_version()} · {datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}"
+    return redact(f"{head}\n{where}\n\n{trace}")
+
+
+class CrashHandler:
+    """Catches what reaches the top of any thread. ``show`` is called with the report and its file, on whatever thread it happened."""
+
+    def __init__(self, logs: Path | None, show: Callable[[str, str], object]) -> None:
+        self._logs = logs
+        self._show = show
+        self._fault_file: IO[str] | None = None
+
+    def install(self) -> None:
+        """Take over the hooks of the interpreter, and write native crashes to a file too."""
+        sys.excepthook = self._on_exception
+        threading.excepthook = self._on_thread_exception
+        if self._logs is not None:
+            with contextlib.suppress(OSError):  # without a writable folder there is no file, and the screen still tells
+                self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._fault_file = (self._logs / "native-crash.txt").open("w", encoding="utf-8")
+                faulthandler.enable(self._fault_file)
+
+    def take(self, error: BaseException, where: str = "") -> None:
+        """Write the report and show it."""
+        import logging
+
+        text = report_text(error, where)
+        logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
+        self._show(text, self._write(text))
+
+    def loop_handler(self, _loop: Any, context: dict[str, Any]) -> None:
+        """For ``loop.set_exception_handler``."""
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self.take(error, str(context.get("message", "")))
+        else:
+            import logging
+
+            logging.getLogger(__name__).error("event loop: %s", context.get("message"))
+
+    def _write(self, text: str) -> str:
+        if self._logs is None:
+            return ""
+        path = self._logs / f"crash-{datetime.now(UTC):%Y%m%d-%H%M%S}.txt"
+        try:
+            path.write_text(text, encoding="utf-8")
+            old = sorted(self._logs.glob("crash-*.txt"))[:-_MOST_REPORTS]
+            for each in old:
+                each.unlink()
+        except OSError as error:
+            import logging
+
+            logging.getLogger(__name__).warning("the crash report could not be written: %s", error)
+            return ""
+        return str(path)
+
+    def _on_exception(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+            return
+        self.take(error)
+
+    def _on_thread_exception(self, arguments: threading.ExceptHookArgs) -> None:
+        if arguments.exc_value is not None and not issubclass(arguments.exc_type, SystemExit):
+            self.take(arguments.exc_value, f"thread {arguments.thread.name if arguments.thread else '?'}")

@@ -1,0 +1,78 @@
+"""The engine's own thread: a plain asyncio loop that knows nothing of Qt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+Opener = Callable[[Path | None], Any]
+"""Gives the asynchronous context manager that opens the engine."""
+
+
+def open_engine(data_dir: Path | None) -> Any:
+    """The real engine; imported on the engine's thread so that the window is painted first."""
+    from atelier_desk.engine.atelier import Atelier
+
+    return Atelier.open(data_dir)
+
+
+class EngineThread(threading.Thread):
+    """A thread with a plain asyncio loop on which the engine is opened, lives and is closed.
+
+    Attributes:
+        loop: the engine's event loop, once ``started`` is set.
+        engine: the open engine, None before it is open and after it is closed.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | None,
+        *,
+        opened: Callable[[Any], object],
+        failed: Callable[[BaseException], object],
+        closed: Callable[[], object],
+        opener: Opener = open_engine,
+    ) -> None:
+        super().__init__(name="atelier-engine", daemon=True)
+        self.data_dir = data_dir
+        self.loop = asyncio.new_event_loop()
+        self.engine: Any = None
+        self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
+        self._ending = asyncio.Event()
+
+    def run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._live())
+        finally:
+            pending = asyncio.all_tasks(self.loop)
+            for task in pending:
+                task.cancel()
+            if pending:
+                self.loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()
+            self._closed()
+
+    def stop(self) -> None:
+        """Ask the engine to close; from any thread. The thread ends when it has."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._ending.set)
+
+    async def _live(self) -> None:
+        try:
+            async with self._opener(self.data_dir) as engine:
+                self.engine = engine
+                self._opened(engine)
+                await self._ending.wait()
+                self.engine = None
+        except Exception as error:  # whatever keeps the engine from opening is shown to the person
+            log.exception("engine failed")
+            self.engine = None
+            self._failed(error)

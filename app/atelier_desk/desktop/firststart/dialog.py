@@ -1,0 +1,154 @@
+"""The guide of the first start: three steps, each can be skipped, all of it by keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.firststart.model_step import ModelStep
+from atelier_desk.desktop.firststart.steps import GoalStep, Step, WelcomeStep
+from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.settings.window import fitting
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Line, Translated, label
+from atelier_desk.domain.settings import Settings
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+
+SIZE = QSize(640, 560)
+
+
+class FirstStart(Translated, QDialog):
+    """``first-start``. ``started(workflow_id)`` when an example goal was begun; ``finished`` (of QDialog) when the guide is over."""
+
+    started = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("first-start")
+        self._bridge = bridge
+        self._leaving = False
+        self.jobs = Jobs(self, self.show_error)
+        self.resize(fitting(SIZE, self))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(28, 24, 28, 20)
+        column.setSpacing(12)
+        self.welcome, self.model, self.goals = WelcomeStep(bridge, self), ModelStep(bridge, self), GoalStep(self)
+        self.steps: tuple[Step, ...] = (self.welcome, self.model, self.goals)
+        self.stack = QStackedWidget(self)
+        for step in self.steps:
+            self.stack.addWidget(step)
+            step.ready_changed.connect(self._check)
+        column.addWidget(self.stack, 1)
+        self.error = label("", "error", self, wrap=True)
+        self.error.setObjectName("first-start-error")
+        self.error.hide()
+        column.addWidget(self.error)
+        column.addWidget(Line(self))
+        column.addLayout(self._build_buttons())
+        self.goals.goal_chosen.connect(lambda goal: self.jobs.start(self._begin(goal)))
+        self.retranslate()
+        self.jobs.start(self._load())
+        self._go(0)
+
+    def _build_buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.skip, self.back, self.next = QPushButton(self), QPushButton(self), QPushButton(self)
+        self.place = label("", "small", self)
+        for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):
+            button.setObjectName(f"first-start-{name}")
+            button.setAutoDefault(False)
+        mark(self.skip, "quiet")
+        mark(self.next, "primary")
+        self.next.setDefault(True)
+        row.addWidget(self.skip)
+        row.addStretch(1)
+        row.addWidget(self.place)
+        row.addSpacing(8)
+        row.addWidget(self.back)
+        row.addWidget(self.next)
+        self.skip.clicked.connect(lambda *_: self.reject())
+        self.back.clicked.connect(lambda *_: self._go(self.stack.currentIndex() - 1))
+        self.next.clicked.connect(lambda *_: self.jobs.start(self._next(), "next"))
+        return row
+
+    async def _load(self) -> None:
+        settings: Settings = await self._bridge.call(lambda a: a.settings.get())
+        self.welcome.show_settings(settings)
+
+    # moving -------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def step(self) -> Step:
+        return self.steps[self.stack.currentIndex()]
+
+    def _go(self, number: int) -> None:
+        self.stack.setCurrentIndex(max(0, min(number, len(self.steps) - 1)))
+        self.error.hide()
+        self._check()
+        self.step.enter()
+
+    async def _next(self) -> None:
+        """Save the step and go on; on the last one, finish."""
+        try:
+            if not await self.step.leave():
+                return
+        except Exception as error:
+            self.show_error(error_text(error))
+            return
+        if self.step is self.steps[-1]:
+            self.accept()
+        else:
+            self._go(self.stack.currentIndex() + 1)
+
+    def _check(self) -> None:
+        last = self.step is self.steps[-1]
+        self.back.setVisible(self.stack.currentIndex() > 0)
+        self.next.setEnabled(self.step.ready())
+        self.next.setText(_("Finish") if last else _("Next"))
+        self.skip.setVisible(not last)
+        self.place.setText(_("{number} of {total}", number=self.stack.currentIndex() + 1, total=len(self.steps)))
+
+    async def _begin(self, goal: str) -> None:
+        """Start a workflow with an example goal, and finish."""
+        self.goals.set_busy(True)
+
+        async def start(atelier: Any) -> str:
+            agent = await atelier.agents.default()
+            workflow = await atelier.workflows.create(goal, agent.id)
+            await atelier.runs.send(workflow.id, goal)
+            return str(workflow.id)
+
+        try:
+            workflow_id: str = await self._bridge.call(start)
+        except Exception as error:
+            self.show_error(error_text(error))
+            return
+        finally:
+            self.goals.set_busy(False)
+        self.accept()
+        self.started.emit(workflow_id)
+
+    def done(self, result: int) -> None:
+        """However it ends (finished, skipped, Esc), it does not come again by itself."""
+        if not self._leaving:
+            self._leaving = True
+            self._bridge.do(lambda a: a.settings.update(first_start_done=True))
+        super().done(result)
+
+    def show_error(self, text: str) -> None:
+        self.error.setText(text)
+        self.error.show()
+
+    def retranslate(self) -> None:
+        self.setWindowTitle(_("First steps"))
+        self.setAccessibleName(_("First steps"))
+        self.skip.setText(_("Skip"))
+        self.back.setText(_("Back"))
+        self._check()

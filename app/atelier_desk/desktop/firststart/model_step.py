@@ -1,0 +1,239 @@
+"""The middle step: which model answers. Every choice is tried for real before it is taken."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.firststart.choice import ChoiceCard
+from atelier_desk.desktop.firststart.steps import Step
+from atelier_desk.desktop.firststart.trial import Trial, chat_models, try_model, with_model
+from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.panes.wording import duration
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import label
+from atelier_desk.domain.agent import Agent
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.i18n import _, ngettext
+from atelier_desk.llm.local.models import STARTER
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+LOCAL = "local"
+MISTRAL = "Mistral"
+MISTRAL_MODEL = "mistral-small-latest"
+
+
+class ModelStep(Step):
+    """Cards: built-in starter, servers found on this machine, Mistral, any OpenAI-compatible server."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self.jobs = Jobs(self, self._fail)
+        self._tried: tuple[str, str] | None = None
+        self._found: dict[str, Any] = {}
+        area = self._area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        content = QWidget(area)
+        mark(content, "plain")
+        self._cards_column = QVBoxLayout(content)
+        self._cards_column.setContentsMargins(0, 0, 4, 0)
+        self._cards_column.setSpacing(8)
+        self.starter, self.mistral, self.other = (ChoiceCard(name, self) for name in ("starter", "mistral", "other"))
+        self.cards = [self.starter, self.mistral, self.other]
+        self._looking = label("", "small", self)
+        for widget in (self.starter, self._looking, self.mistral, self.other):
+            self._cards_column.addWidget(widget)
+        self._cards_column.addStretch(1)
+        self._build_fields()
+        area.setWidget(content)
+        self.column.addWidget(area, 1)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        self.busy = Busy(self)
+        self.test = QPushButton(self)
+        self.test.setObjectName("model-test")
+        self.test.setAutoDefault(False)
+        row.addWidget(self.busy, 1)
+        row.addStretch(0)
+        row.addWidget(self.test)
+        self.column.addLayout(row)
+        self.test.clicked.connect(lambda *_: self.run_test())
+        for card in self.cards:
+            card.chosen.connect(partial(self._only, card))
+        self.starter.radio.setChecked(True)
+        self.retranslate()
+
+    def _build_fields(self) -> None:
+        self.mistral_key, self.url, self.key, self.model = (QLineEdit(self) for _index in range(4))
+        names = ("mistral-key", "other-url", "other-key", "other-model")
+        for line, name in zip((self.mistral_key, self.url, self.key, self.model), names, strict=True):
+            line.setObjectName(name)
+            line.textEdited.connect(lambda _text: self._chosen())
+        for secret in (self.mistral_key, self.key):
+            secret.setEchoMode(QLineEdit.EchoMode.Password)
+        column = QVBoxLayout(self.mistral.extra)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.addWidget(self.mistral_key)
+        grid = QGridLayout(self.other.extra)
+        grid.setContentsMargins(0, 4, 0, 4)
+        grid.addWidget(self.url, 0, 0, 1, 2)
+        grid.addWidget(self.key, 1, 0)
+        grid.addWidget(self.model, 1, 1)
+
+    # found servers ------------------------------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        if not self._found:
+            self._looking.setText(_("Looking for model servers on this computer…"))
+            self.jobs.start(self._look(), "detect")
+        next((card.radio for card in self.cards if card.radio.isChecked()), self.starter.radio).setFocus()
+
+    async def _look(self) -> None:
+        found = await self._bridge.call(lambda a: a.providers.detect())
+        for server in found:
+            self._add_found(server)
+        self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server answers on this computer."))
+        self._looking.setVisible(not found)
+
+    def _add_found(self, server: Any) -> None:
+        card = ChoiceCard(server.software.lower().replace(" ", "-"), self)
+        box = QComboBox(card.extra)
+        box.setObjectName(f"models-{card.name}")
+        box.addItems(list(server.models))
+        box.setAccessibleName(_("Model"))
+        box.currentIndexChanged.connect(lambda _index: self._chosen())
+        if server.models:
+            column = QVBoxLayout(card.extra)
+            column.setContentsMargins(0, 4, 0, 4)
+            column.addWidget(box)
+        self._found[card.name] = (server, box)
+        card.chosen.connect(partial(self._only, card))
+        self.cards.insert(1, card)
+        self._cards_column.insertWidget(1, card)
+        QWidget.setTabOrder(self.starter.radio, card.radio)  # where it stands, not when it came
+        QWidget.setTabOrder(card.radio, box)
+        self._texts_of_found(card)
+
+    def _texts_of_found(self, card: ChoiceCard) -> None:
+        server, _box = self._found[card.name]
+        count = len(server.models)
+        hint = ngettext("{n} model at {url}", "{n} models at {url}", count, url=server.base_url)
+        if not count:
+            hint = _("It runs at {url} but offers no model yet.", url=server.base_url)
+        card.set_texts(server.software, hint, _("found here"))
+        card.setEnabled(count > 0)
+
+    # choosing and trying --------------------------------------------------------------------------------------------------------------
+
+    def current(self) -> ChoiceCard:
+        return next((card for card in self.cards if card.radio.isChecked()), self.starter)
+
+    def _only(self, card: ChoiceCard) -> None:
+        for other in self.cards:
+            if other is not card:
+                other.radio.setChecked(False)
+        self._chosen()
+        QTimer.singleShot(0, card, lambda: self._area.ensureWidgetVisible(card, 0, 8))
+
+    def _chosen(self) -> None:
+        """Another card or another value: what was tried no longer counts."""
+        self._tried = None
+        if not self.busy.running:
+            self.busy.hide()
+        self.test.setEnabled(self._complete() and not self.busy.running)
+        self.ready_changed.emit()
+
+    def _complete(self) -> bool:
+        card = self.current()
+        if card is self.mistral:
+            return bool(self.mistral_key.text().strip())
+        if card is self.other:
+            return bool(self.url.text().strip())
+        return card.isEnabled()
+
+    def ready(self) -> bool:
+        """The starter needs no test; anything else must have answered."""
+        return self.current() is self.starter or self._tried is not None
+
+    def _config(self, card: ChoiceCard) -> tuple[ProviderConfig | None, str, str]:
+        """The provider to save (None for the built-in one), its key, and the model's name (empty: take the first)."""
+        if card is self.starter:
+            return None, "", STARTER
+        if card is self.mistral:
+            return ProviderConfig(name=MISTRAL, kind=ProviderKind.MISTRAL), self.mistral_key.text().strip(), MISTRAL_MODEL
+        if card is self.other:
+            config = ProviderConfig(name="OpenAI", kind=ProviderKind.OPENAI, base_url=self.url.text().strip())
+            return config, self.key.text().strip(), self.model.text().strip()
+        server, box = self._found[card.name]
+        return ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url), "", box.currentText()
+
+    def run_test(self) -> None:
+        """Save the provider and ask its model for a sentence."""
+        self.test.setEnabled(False)
+        self.busy.watch(self.jobs.start(self._test(self.current()), "test"), _("The model is being asked…"))
+
+    async def _test(self, card: ChoiceCard) -> None:
+        config, key, model = self._config(card)
+        name = config.name if config is not None else LOCAL
+        try:
+            if config is not None:
+                known = {each.name for each in await self._bridge.call(lambda a: a.providers.list())}
+                await self._bridge.call(lambda a: a.providers.save(config, new=name not in known))
+                if key:
+                    await self._bridge.call(lambda a: a.providers.set_key(name, key))
+            if not model or card is self.mistral:
+                offered: list[ModelInfo] = chat_models(await self._bridge.call(lambda a: a.providers.models(name)))
+                names = [info.name for info in offered]
+                model = model if model in names or not names else names[0]
+            trial: Trial = await self._bridge.call(lambda a: try_model(a, name, model))
+        except Exception as error:
+            self._fail(error_text(error))
+            return
+        finally:
+            self.test.setEnabled(True)
+        if card is self.current():
+            self._tried = (name, model)
+            said = trial.text if len(trial.text) <= 90 else trial.text[:89] + "…"
+            self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=said), "ok")
+            self.ready_changed.emit()
+
+    def _fail(self, text: str) -> None:
+        self.busy.note(text, "error")
+
+    async def leave(self) -> bool:
+        """Give the default agent the model that answered."""
+        name, model = self._tried or (LOCAL, STARTER)
+        agent: Agent = await self._bridge.call(lambda a: a.agents.default())
+        if (agent.config.provider, agent.config.model) != (name, model):
+            await self._bridge.call(lambda a: a.agents.save(with_model(agent.config, name, model), agent.id))
+        return True
+
+    def retranslate(self) -> None:
+        self.title.setText(_("Which model shall answer?"))
+        self.intro.setText(_("You can change this at any time in the settings, where larger models can also be downloaded."))
+        self.starter.set_texts(
+            _("Built-in starter"),
+            _("Works at once, offline. Very small: it calculates, keeps tasks and memories and asks questions, but hardly chats."),
+            _("ready"),
+        )
+        self.mistral.set_texts(_("Mistral"), _("A key from console.mistral.ai. Your messages go to Mistral's servers."))
+        self.other.set_texts(_("Another server"), _("Any OpenAI-compatible server, on this computer or elsewhere."))
+        self.mistral_key.setPlaceholderText(_("API key"))
+        self.url.setPlaceholderText(_("Address, for example https://api.example.com/v1"))
+        self.key.setPlaceholderText(_("API key, if it needs one"))
+        self.model.setPlaceholderText(_("Model (empty: the first)"))
+        for line in (self.mistral_key, self.url, self.key, self.model):
+            line.setAccessibleName(line.placeholderText())
+        for card in self.cards:
+            if card.name in self._found:
+                self._texts_of_found(card)
+        self.test.setText(_("Try it"))
+        self.test.setAccessibleName(_("Try the model"))

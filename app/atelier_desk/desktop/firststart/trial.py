@@ -1,0 +1,58 @@
+"""Trying a model for real: one short request through the very way that work takes later."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role, TextDelta
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.i18n import N_
+
+PROMPT = "Say hello in one short sentence."
+MAX_TOKENS = 48
+"""Thinking models need some room before they answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a model answered, and how long it took."""
+
+    text: str
+    ms: int
+
+
+async def try_model(atelier: Any, provider: str, model: str) -> Trial:
+    """Ask the model for a sentence. Runs on the engine's side.
+
+    Raises:
+        ProviderError: it cannot be reached, refused, or answered nothing.
+    """
+    began = time.monotonic()
+    server = await atelier.providers.provider(provider)
+    messages = (ChatMessage(role=Role.USER, content=PROMPT),)
+    request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
+    parts: list[str] = []
+    reasoned = False
+    async for delta in server.stream(request):
+        if isinstance(delta, TextDelta):
+            parts.append(delta.content)
+        elif isinstance(delta, ReplyDone):
+            reasoned = bool(delta.reply.reasoning)
+    text = " ".join("".join(parts).split())
+    if not text and not reasoned:
+        raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
+    return Trial(text or "…", round((time.monotonic() - began) * 1000))
+
+
+def chat_models(models: list[ModelInfo]) -> list[ModelInfo]:
+    """Models that can talk, those that can call tools first."""
+    return sorted((info for info in models if not info.embedding), key=lambda info: (info.supports_tools is not True, info.name.casefold()))
+
+
+def with_model(config: AgentConfig, provider: str, model: str) -> AgentConfig:
+    """The agent with another model."""
+    return config.model_copy(update={"provider": provider, "model": model})

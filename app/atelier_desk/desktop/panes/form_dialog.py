@@ -1,0 +1,106 @@
+"""A small form in a dialog: labelled fields, what is wrong in place, Cancel and one main button. Opened, never run nested."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import label
+from atelier_desk.i18n import _
+
+WIDTH = 440
+
+
+class FormDialog(QDialog):
+    """Subclasses add fields, then call ``finish``; ``problem`` says what keeps the form from being sent, ``submit`` sends it.
+
+    The dialog stays open until ``close_done`` or ``show_error`` is called, so that nothing typed is lost when the engine refuses.
+    """
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(24, 20, 24, 20)
+        self._column.setSpacing(6)
+        self._column.addWidget(label(title, "title", self))
+        self._column.addSpacing(6)
+        self._touched = False
+        self.setMinimumWidth(theme().px(WIDTH))
+
+    def add_field(self, text: str, field: QWidget, hint: str = "") -> QLabel:
+        """A field under its label; the label is its accessible name."""
+        caption = label(text, "muted", self)
+        caption.setBuddy(field)
+        field.setAccessibleName(text)
+        self._column.addWidget(caption)
+        self._column.addWidget(field)
+        if hint:
+            self._column.addWidget(label(hint, "small", self, wrap=True))
+        self._column.addSpacing(4)
+        return caption
+
+    def finish(self, action: str) -> None:
+        """Add the line for problems and the buttons."""
+        self._error = label("", "error", self, wrap=True)
+        self._error.setObjectName("form-error")
+        self._error.hide()
+        self._column.addWidget(self._error)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self._cancel = QPushButton(_("Cancel"), self)
+        self._cancel.setAutoDefault(False)
+        self._cancel.clicked.connect(self.reject)
+        self._ok = QPushButton(action, self)
+        self._ok.setObjectName("form-submit")
+        self._ok.setDefault(True)
+        mark(self._ok, "primary")
+        self._ok.clicked.connect(self._press)
+        row.addStretch(1)
+        row.addWidget(self._cancel)
+        row.addWidget(self._ok)
+        self._column.addSpacing(6)
+        self._column.addLayout(row)
+        self.check()
+
+    def problem(self) -> str:
+        """What is wrong, as a sentence; empty when the form may be sent."""
+        raise NotImplementedError
+
+    def submit(self) -> None:
+        """Hand the values over; called only when there is no problem."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Look at the fields again; a problem is shown only once something was tried or typed too long."""
+        problem = self.problem()
+        self._ok.setEnabled(not problem or not self._touched)
+        self._error.setText(problem)
+        self._error.setVisible(bool(problem) and self._touched)
+
+    def show_error(self, text: str) -> None:
+        """The engine refused: the form stays as it is."""
+        self._ok.setEnabled(True)
+        self._error.setText(text)
+        self._error.show()
+
+    def close_done(self) -> None:
+        """The engine took it."""
+        self.accept()
+
+    def _press(self) -> None:
+        self._touched = True
+        self.check()
+        if not self.problem():
+            self._ok.setEnabled(False)
+            self.submit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+Enter sends from any field."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._press()
+        else:
+            super().keyPressEvent(event)

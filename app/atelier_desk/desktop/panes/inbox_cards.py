@@ -1,0 +1,200 @@
+"""The inbox's cards: a waiting question, and a sub-agent that waits for its parent's answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from shiboken6 import isValid
+
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.questions.answer_field import AnswerField
+from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
+from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, label
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.i18n import _
+
+LONGEST_NAME = 24
+LONGEST = 240
+"""Characters of a question the list shows; the dialog shows them all."""
+
+
+class _Who(FlowLayout):
+    """Who asks, and what it is; one under the other where a pane is narrow."""
+
+    def __init__(self, card: Card, kind: PillKind) -> None:
+        super().__init__(None, 6)
+        self._name = label("", "strong", card)
+        self.pill = Pill("", kind, card)
+        self.addWidget(self._name)
+        self.addWidget(self.pill)
+
+    def show_name(self, name: str) -> None:
+        self._name.setText(_cut(name, LONGEST_NAME))
+        self._name.setToolTip(name if len(name) > LONGEST_NAME else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+class QuestionCard(Translated, Card):
+    """``inbox-<question id>``: one waiting question with Skip and Answer."""
+
+    def __init__(self, question: UserQuestion, presenter: QuestionPresenter, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._question, self._presenter = question, presenter
+        self._workflow = ""
+        self.setObjectName(f"inbox-{question.id}")
+        self.setAccessibleName(question.spec.question)
+        self._who = _Who(self, "accent")
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setObjectName(f"inbox-lineage-{question.id}")
+        self._lineage.setVisible(bool(question.lineage))
+        self._where = ElidedLabel("", self)
+        self._where.setObjectName(f"inbox-where-{question.id}")
+        mark(self._where, "small")
+        self._skip, self._answer = QPushButton(self), QPushButton(self)
+        self._skip.setObjectName(f"inbox-skip-{question.id}")
+        self._answer.setObjectName(f"inbox-open-{question.id}")
+        mark(self._skip, "quiet")
+        self._skip.clicked.connect(lambda *_: presenter.skip(question.id))
+        self._answer.clicked.connect(lambda *_: presenter.open(question.id))
+        buttons = FlowLayout(None, 4)
+        buttons.addWidget(self._answer)
+        buttons.addWidget(self._skip)
+        self.body.addLayout(self._who)
+        for widget in (self._lineage, label(_cut(question.spec.question, LONGEST), "", self, wrap=True), self._where):
+            self.body.addWidget(widget)
+        self.body.addLayout(buttons)
+        self.retranslate()
+
+    def set_where(self, workflow: str) -> None:
+        """The workflow it belongs to; says anew how long it waits and whether it was put aside."""
+        self._workflow = workflow
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        question, agent = self._question, self._question.agent_name or _("The agent")
+        aside = self._presenter.queue.is_aside(question.id)
+        self._who.show_name(agent)
+        self._who.pill.show_state(_("later") if aside else _("question"), "" if aside else "accent")
+        self._lineage.setText(wording.lineage(question.lineage, agent))
+        self._where.setText(_place(self._workflow, question.created_at))
+        asked = question.spec.question[:80]
+        self._skip.setText(_("Skip"))
+        self._skip.setAccessibleName(_("Skip: {question}", question=asked))
+        self._answer.setText(_("Answer"))
+        self._answer.setAccessibleName(_("Answer: {question}", question=asked))
+
+
+def _place(workflow: str, when: datetime) -> str:
+    """Where it was asked and how long ago."""
+    return " · ".join(filter(None, (workflow, ago(when))))
+
+
+class ParentQuestionCard(Translated, Card):
+    """``inbox-parent-<run id>``: what a sub-agent asked its parent, and a field to answer in its place; Ctrl+Enter sends."""
+
+    def __init__(self, asked: ParentQuestion, questions: ParentQuestions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.asked, self._questions = asked, questions
+        self.setObjectName(f"inbox-parent-{asked.run_id}")
+        self._workflow = ""
+        self._busy = False
+        self._who = _Who(self, "accent")
+        self._who.show_name(asked.agent_name)
+        self.body.addLayout(self._who)
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setVisible(bool(asked.lineage))
+        self._question = label(asked.question, "", self, wrap=True)
+        self._question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._where = ElidedLabel("", self)
+        mark(self._where, "small")
+        self.field = AnswerField(1, self)
+        self.field.editor.setObjectName(f"parent-answer-{asked.run_id}")
+        self.field.changed.connect(self._check)
+        self._error = label("", "error", self, wrap=True)
+        self._error.setObjectName(f"parent-answer-error-{asked.run_id}")
+        self._error.hide()
+        self.send = QPushButton(self)
+        self.send.setObjectName(f"parent-answer-send-{asked.run_id}")
+        self.send.clicked.connect(lambda *_: self.submit())
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.send)
+        for widget in (self._lineage, self._question, self._where, self.field, self._error):
+            self.body.addWidget(widget)
+        self.body.addLayout(row)
+        self.retranslate()
+
+    def set_where(self, workflow: str) -> None:
+        """The workflow it works in; says anew how long it waits."""
+        self._workflow = workflow
+        self.retranslate()
+
+    def submit(self) -> None:
+        """Send the answer; on an error it stays, with the reason."""
+        text = self.field.text().strip()
+        if text and not self._busy and not self.field.over_limit():
+            self._say("")
+            self._set_busy(True)
+            self._questions.jobs.start(self._send(text))  # the card may go as soon as the answer is known
+
+    async def _send(self, text: str) -> None:
+        problem = ""
+        try:
+            await self._questions.answer(self.asked.run_id, text)
+        except Exception as error:
+            problem = error_text(error)
+        if isValid(self):
+            self._say(problem)
+            self._set_busy(False)
+        elif problem:
+            self._questions.notice.emit(problem)
+
+    def _set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.field.setEnabled(not busy)
+        self._check()
+
+    def _say(self, text: str) -> None:
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+
+    def _check(self) -> None:
+        self.send.setEnabled(bool(self.field.text().strip()) and not self._busy and not self.field.over_limit())
+
+    def minimumSizeHint(self) -> QSize:
+        """It may be as narrow as an approval, whatever the size of text."""
+        return QSize(LEAST_WIDTH, super().minimumSizeHint().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.submit()
+        else:
+            super().keyPressEvent(event)
+
+    def retranslate(self) -> None:
+        asked = self.asked
+        self._who.pill.setText(_("asks its parent"))
+        self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
+        self._where.setText(_place(self._workflow, asked.created_at))
+        self.setAccessibleName(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
+        self.field.editor.setPlaceholderText(_("Your answer"))
+        self.field.setToolTip(_("Answer in its parent's place"))
+        self.field.editor.setAccessibleName(_("Answer in its parent's place"))
+        self.send.setText(_("Answer"))
+        self.send.setAccessibleName(_("Answer {agent}", agent=asked.agent_name))
+        hint = _("Its parent {parent} may answer first.", parent=asked.parent) if asked.parent else ""
+        self.send.setToolTip(" ".join(filter(None, (_("Send the answer (Ctrl+Enter)."), hint))))
+        self._check()

@@ -1,0 +1,243 @@
+"""The list of memories: rows of two lines of text and one of facts; in a search also the score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from atelier_desk.desktop.panes.rows import menu_place, paint_ground
+from atelier_desk.desktop.panes.wording import ago, decimal
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
+from atelier_desk.i18n import N_, _
+
+_Index = QModelIndex | QPersistentModelIndex
+MemoryRole = Qt.ItemDataRole.UserRole + 1
+"""A model index's ``MemoryRow``."""
+LINES = 2
+
+TYPE_WORDS = {
+    MemoryType.USER_PREF: N_("Preference"),
+    MemoryType.CONTEXT: N_("Context"),
+    MemoryType.KNOWLEDGE: N_("Knowledge"),
+    MemoryType.DECISION: N_("Decision"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A memory and, when it was found by a search, its score with every part."""
+
+    memory: Memory
+    hit: MemoryHit | None = None
+
+
+def facts(row: MemoryRow) -> str:
+    """Type, scope, tags and age in one line."""
+    memory = row.memory
+    scope = _("all workflows") if memory.workflow_id is None else _("this workflow")
+    parts = [_(TYPE_WORDS[memory.type]), scope, *(f"#{tag}" for tag in memory.tags), ago(memory.created_at)]
+    return " · ".join(parts)
+
+
+def score_parts(hit: MemoryHit) -> str:
+    """Each part of a score, 0–1, for people who want to know why it was found."""
+    parts = [
+        (_("score"), hit.score),
+        (_("relevance"), hit.relevance),
+        (_("words"), hit.lexical),
+        (_("meaning"), hit.cosine),
+        (_("importance"), hit.importance),
+        (_("recency"), hit.recency),
+    ]
+    return " · ".join(f"{name} {decimal(value, 2)}" for name, value in parts if value is not None)
+
+
+class MemoryModel(QAbstractListModel):
+    """Rows in the order they came."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[MemoryRow] = []
+
+    def set_rows(self, rows: list[MemoryRow]) -> None:
+        """Replace the rows; a change of content alone keeps selection and scroll position."""
+        if rows and [row.memory.id for row in rows] == [row.memory.id for row in self.rows]:
+            self.rows = rows
+            self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def append(self, rows: list[MemoryRow]) -> None:
+        """A further page."""
+        if rows:
+            self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(rows) - 1)
+            self.rows = [*self.rows, *rows]
+            self.endInsertRows()
+
+    def row_of(self, memory_id: str) -> int:
+        return next((number for number, row in enumerate(self.rows) if row.memory.id == memory_id), -1)
+
+    def remove(self, memory_id: str) -> None:
+        """Take a row away without reading the list again."""
+        number = self.row_of(memory_id)
+        if number >= 0:
+            self.beginRemoveRows(QModelIndex(), number, number)
+            self.rows = [row for row in self.rows if row.memory.id != memory_id]
+            self.endRemoveRows()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row.memory.content
+        if role == MemoryRole:
+            return row
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return score_parts(row.hit) if row.hit is not None else None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{row.memory.content[:200]}, {facts(row)}"
+        return None
+
+
+class MemoryDelegate(QStyledItemDelegate):
+    """Paints a row; its height does not depend on the width, so that long lists stay quick."""
+
+    def _pad(self) -> int:
+        return theme().px(8)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        row: MemoryRow = index.data(MemoryRole)
+        width = self._text_width(option)
+        text = min(LINES, self._layout(row, width).lineCount()) * QFontMetrics(theme().font(13)).height()
+        small = QFontMetrics(theme().font(12)).height()
+        return QSize(theme().px(120), text + small * (2 if row.hit else 1) + 2 * self._pad() + 2)
+
+    def _text_width(self, option: QStyleOptionViewItem) -> int:
+        view = self.parent()
+        width = view.viewport().width() if isinstance(view, QAbstractItemView) else option.rect.width()
+        return max(40, width - 2 * theme().px(10))
+
+    def _layout(self, row: MemoryRow, width: int) -> QTextLayout:
+        layout = QTextLayout(" ".join(row.memory.content[:400].split()), theme().font(13))
+        wrap = QTextOption()
+        wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(wrap)
+        layout.beginLayout()
+        while layout.lineCount() <= LINES and (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+        layout.endLayout()
+        return layout
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row: MemoryRow = index.data(MemoryRole)
+        tokens = theme().tokens
+        painter.save()
+        area = paint_ground(painter, option, 1)
+        width, left, top = self._text_width(option), area.left() + theme().px(10), area.top() + self._pad()
+        top = self._paint_text(painter, row, left, top, width)
+        small = theme().font(12)
+        metrics = QFontMetrics(small)
+        painter.setFont(small)
+        painter.setPen(QColor(tokens.muted))
+        line = QRect(left, top + 2, width, metrics.height())
+        painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(facts(row), Qt.TextElideMode.ElideRight, width))
+        if row.hit is not None:
+            painter.setPen(QColor(tokens.accent))
+            line.translate(0, metrics.height())
+            text = metrics.elidedText(score_parts(row.hit), Qt.TextElideMode.ElideRight, width)
+            painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.restore()
+
+    def _paint_text(self, painter: QPainter, row: MemoryRow, left: int, top: int, width: int) -> int:
+        """The first lines of the content, the last one elided; returns where they end."""
+        font = theme().font(13)
+        metrics = QFontMetrics(font)
+        layout = self._layout(row, width)
+        text = layout.text()
+        painter.setFont(font)
+        painter.setPen(QColor(theme().tokens.text))
+        for number in range(min(LINES, layout.lineCount())):
+            start = layout.lineAt(number).textStart()
+            last = number == LINES - 1
+            part = metrics.elidedText(text[start:], Qt.TextElideMode.ElideRight, width) if last else text[start:][
+                : layout.lineAt(number).textLength()
+            ].rstrip()  # fmt: skip
+            painter.drawText(QRect(left, top, width + 4, metrics.height()), int(Qt.AlignmentFlag.AlignVCenter), part)
+            top += metrics.height()
+        return top
+
+
+class MemoryListView(QListView):
+    """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` asks for the next page.
+
+    ``menu_wanted`` asks for the menu of the current row, at this global position.
+    """
+
+    menu_wanted = Signal(QPoint)
+    opened = Signal(str)
+    deleted = Signal(str)
+    end_reached = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.memories = MemoryModel(self)
+        self.setObjectName("memory-list")
+        self.setModel(self.memories)
+        self.setItemDelegate(MemoryDelegate(self))
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        mark(self, "memories")
+        self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        theme().changed.connect(self._restyle)
+
+    def replace_rows(self, rows: list[MemoryRow]) -> None:
+        """New rows at the same place: the chosen memory and the scroll position stay, as far as they can."""
+        chosen, at = self.current_row(), self.verticalScrollBar().value()
+        self.memories.set_rows(rows)
+        if chosen is not None and (number := self.memories.row_of(chosen.memory.id)) >= 0:
+            self.setCurrentIndex(self.memories.index(number))
+        self.doItemsLayout()
+        self.verticalScrollBar().setValue(at)
+
+    def current_row(self) -> MemoryRow | None:
+        index = self.currentIndex()
+        return index.data(MemoryRole) if index.isValid() else None
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        place = menu_place(self, event)
+        if place is not None:
+            self.menu_wanted.emit(place)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self.current_row()
+        if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(row.memory.id)
+        elif row is not None and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.deleted.emit(row.memory.id)
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.scheduleDelayedItemsLayout()
+
+    def _scrolled(self, value: int) -> None:
+        bar = self.verticalScrollBar()
+        if bar.maximum() > 0 and value >= bar.maximum() - bar.pageStep() // 2:
+            self.end_reached.emit()
+
+    def _restyle(self) -> None:
+        self.scheduleDelayedItemsLayout()
+        self.viewport().update()

@@ -1,0 +1,255 @@
+"""Reports of the workflow: the list, and one of them as Markdown or as text to edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
+
+from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.empty import PaneEmpty
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.wording import ago, number, size
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, label
+from atelier_desk.domain import limits
+from atelier_desk.domain.workflow import Report
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+
+class _List(QListWidget):
+    """Enter opens, Delete deletes."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        pane, item = self.parent(), self.currentItem()
+        while pane is not None and not isinstance(pane, ReportsPane):
+            pane = pane.parent()
+        if item is None or pane is None:
+            super().keyPressEvent(event)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            pane.open(item.data(KeyRole))
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            pane.delete(item.data(KeyRole))
+        else:
+            super().keyPressEvent(event)
+
+
+class ReportsPane(Pane):
+    """``reports-pane``. Three states: nothing, the list, one report (read or edited)."""
+
+    topics = ("report",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("reports-pane")
+        self._reports: list[Report] = []
+        self._open = ""
+        self._text = ""
+        self._stack = QStackedWidget(self)
+        self.empty = PaneEmpty("file-text", self)
+        self.list = _List(self)
+        self.list.setObjectName("report-list")
+        dress_list(self.list)
+        self.list.itemActivated.connect(lambda item: self.open(item.data(KeyRole)))
+        self.list.itemClicked.connect(lambda item: self.open(item.data(KeyRole)))
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self._stack.addWidget(self._build_reader())
+        self.column.addWidget(self._stack, 1)
+        self.add_key("Ctrl+S", self.save, self._reader)
+        self.retranslate()
+
+    def _build_reader(self) -> QWidget:
+        self._reader = QWidget(self)
+        column = self._reader_column = Card(self._reader, margins=(10, 6, 6, 10))
+        outer = QHBoxLayout(self._reader)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(column)
+        top = QHBoxLayout()
+        top.setSpacing(0)
+        self._back = IconButton("chevron-left", parent=self)
+        self._name = ElidedLabel("", self)
+        mark(self._name, "strong")
+        self._edit, self._export = IconButton("pencil", parent=self), IconButton("download", parent=self)
+        self._delete = IconButton("trash-2", parent=self)
+        for widget, stretch in ((self._back, 0), (self._name, 1), (self._edit, 0), (self._export, 0), (self._delete, 0)):
+            top.addWidget(widget, stretch)
+        self.view = MarkdownView(self)
+        self.view.setObjectName("report-view")
+        self.editor = QPlainTextEdit(self)
+        self.editor.setObjectName("report-editor")
+        mark(self.editor, "mono")
+        self._pages = QStackedWidget(self)
+        self._pages.addWidget(self.view)
+        self._pages.addWidget(self.editor)
+        self._error = label("", "error", self, wrap=True)
+        self._error.hide()
+        self._cancel, self._save = QPushButton(self), QPushButton(self)
+        self._save.setObjectName("report-save")
+        mark(self._save, "primary")
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._save)
+        column.body.addLayout(top)
+        column.body.addWidget(self._pages, 1)
+        column.body.addWidget(self._error)
+        column.body.addLayout(buttons)
+        self._back.clicked.connect(lambda *_: self.close_report())
+        self._edit.clicked.connect(lambda *_: self.edit())
+        self._export.clicked.connect(lambda *_: self.export())
+        self._delete.clicked.connect(lambda *_: self.delete(self._open))
+        self._cancel.clicked.connect(lambda *_: self._set_editing(False))
+        self._save.clicked.connect(lambda *_: self.save())
+        self.editor.textChanged.connect(self._check)
+        self._set_editing(False)
+        return self._reader
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def title(self) -> str:
+        return _("Reports")
+
+    def set_workflow(self, workflow_id: str) -> None:
+        if workflow_id != self.workflow_id:
+            self._open = ""
+            self._set_editing(False)
+        super().set_workflow(workflow_id)
+
+    def reload(self) -> None:
+        self.jobs.start(self._load(self.workflow_id), "load")
+
+    async def _load(self, workflow_id: str) -> None:
+        self._reports = await self.bridge.call(lambda a: a.reports.list(workflow_id)) if workflow_id else []
+        known = {report.name for report in self._reports}
+        if self._open and self._open not in known and not self.editing:
+            self._open = ""
+        if self._open in known and not self.editing:
+            self._text = await self.bridge.call(lambda a: a.reports.read(workflow_id, self._open))
+            self.view.set_text(self._text)
+        self._show()
+
+    def _show(self) -> None:
+        chosen = self.list.currentRow()
+        self.list.clear()
+        for report in self._reports:
+            facts = " · ".join(filter(None, (report.author, size(report.size), ago(report.updated_at))))
+            two_line_item(self.list, report.name, report.name, facts, "file-text")
+        self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
+        count = len(self._reports)
+        self.heading.setText(_("REPORTS · {n}", n=number(count)) if count else _("REPORTS"))
+        self._name.setText(self._open)
+        if self._open:
+            self._stack.setCurrentWidget(self._reader)
+        else:
+            self._stack.setCurrentWidget(self.list if count else self.empty)
+
+    def retranslate(self) -> None:
+        self._back.describe(_("Back to the list"))
+        self._edit.describe(_("Edit"))
+        self._export.describe(_("Save as a file…"))
+        self._delete.describe(_("Delete"))
+        self._cancel.setText(_("Cancel"))
+        self._save.setText(_("Save"))
+        self.list.setAccessibleName(_("Reports"))
+        self.view.setAccessibleName(_("Report"))
+        self.editor.setAccessibleName(_("Text of the report"))
+        self.empty.set_texts(_("No reports yet"), _("Reports that agents write appear here."))
+        self._show()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def editing(self) -> bool:
+        return self._pages.currentWidget() is self.editor
+
+    def open(self, name: str) -> None:
+        """Read this report."""
+        self.jobs.start(self._read(self.workflow_id, name), "load")
+
+    async def _read(self, workflow_id: str, name: str) -> None:
+        self._text = await self.bridge.call(lambda a: a.reports.read(workflow_id, name))
+        self._open = name
+        self.view.set_text(self._text)
+        self._set_editing(False)
+        self._show()
+        self.view.setFocus()
+
+    def close_report(self) -> None:
+        """Back to the list."""
+        self._open = ""
+        self._set_editing(False)
+        self._show()
+        self.list.setFocus()
+
+    def edit(self) -> None:
+        """Change the open report's text."""
+        self.editor.setPlainText(self._text)
+        self._set_editing(True)
+        self.editor.setFocus()
+
+    def _set_editing(self, on: bool) -> None:
+        self._pages.setCurrentWidget(self.editor if on else self.view)
+        for button in (self._save, self._cancel):
+            button.setVisible(on)
+        for tool in (self._edit, self._export, self._delete):
+            tool.setEnabled(not on)
+        self._error.hide()
+
+    def _check(self) -> None:
+        length = len(self.editor.toPlainText())
+        over = length > limits.REPORT
+        self._save.setEnabled(not over)
+        self._error.setVisible(over)
+        self._error.setText(
+            _("Too long: {length} of {limit} characters", length=number(length), limit=number(limits.REPORT)) if over else ""
+        )
+
+    def save(self) -> None:
+        """Store what was edited."""
+        if self.editing and self._save.isEnabled():
+            self._save.setEnabled(False)
+            self.jobs.start(self._write(self.workflow_id, self._open, self.editor.toPlainText()))
+
+    async def _write(self, workflow_id: str, name: str, text: str) -> None:
+        try:
+            await self.bridge.call(lambda a: a.reports.write(workflow_id, name, text))
+        finally:
+            self._save.setEnabled(True)
+        self._set_editing(False)
+        await self._load(workflow_id)
+
+    def delete(self, name: str) -> None:
+        """Delete a report and offer to undo it."""
+        if name:
+            self.jobs.start(self._remove(self.workflow_id, name))
+
+    async def _remove(self, workflow_id: str, name: str) -> None:
+        text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
+        self._open = ""
+        toast(self, _("Report “{name}” deleted", name=name), _("Undo"), lambda: self.jobs.start(self._write(workflow_id, name, text)))
+        await self._load(workflow_id)
+
+    def export(self) -> None:
+        """Ask for a file and write the open report into it."""
+        dialog = QFileDialog(self.window(), _("Save the report"), f"{self._open}.md", _("Markdown (*.md)"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
+        dialog.open()
+
+    def export_to(self, path: Path) -> None:
+        """Write the open report's text into ``path``."""
+        try:
+            path.write_text(self._text, encoding="utf-8")
+        except OSError as error:
+            self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
+        else:
+            toast(self, _("Saved as {name}", name=path.name))

@@ -1,0 +1,93 @@
+"""The form of one task: new or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.panes.task_list import STATUS_WORDS
+from atelier_desk.desktop.panes.task_order import possible_dependencies
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain import limits
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.i18n import _
+
+
+class TaskDialog(FormDialog):
+    """``task-dialog``. ``accepted_fields(dict)`` carries name, description, priority, dependencies and, for a known task, status."""
+
+    accepted_fields = Signal(dict)
+
+    def __init__(self, tasks: Iterable[Task], task: Task | None, parent: QWidget | None = None) -> None:
+        super().__init__(_("New task") if task is None else _("Edit task"), parent)
+        self.setObjectName("task-dialog")
+        self._task = task
+        self.name = QLineEdit(task.name if task else "", self)
+        self.name.setMaxLength(limits.TASK_NAME)
+        self.name.setObjectName("task-name")
+        self.add_field(_("Name"), self.name)
+        self.description = QPlainTextEdit(task.description if task else "", self)
+        self.description.setObjectName("task-description")
+        self.description.setTabChangesFocus(True)
+        self.description.setFixedHeight(theme().px(84))
+        self.add_field(_("Description"), self.description)
+        self.priority = QComboBox(self)
+        self.priority.setObjectName("task-priority")
+        words = {1: _("1 – most urgent"), 3: _("3 – normal"), 5: _("5 – least urgent")}
+        for value in range(limits.TASK_PRIORITY[0], limits.TASK_PRIORITY[1] + 1):
+            self.priority.addItem(words.get(value, str(value)), value)
+        self.priority.setCurrentIndex((task.priority if task else limits.TASK_PRIORITY_DEFAULT) - limits.TASK_PRIORITY[0])
+        self.add_field(_("Priority"), self.priority)
+        self.status = QComboBox(self)
+        self.status.setObjectName("task-status")
+        if task is not None:
+            for status in TaskStatus:
+                self.status.addItem(_(STATUS_WORDS[status]), status)
+            self.status.setCurrentIndex(list(TaskStatus).index(task.status))
+            self.add_field(_("Status"), self.status)
+        else:
+            self.status.hide()
+        self._add_dependencies(possible_dependencies(tasks, task), task.dependencies if task else ())
+        self.name.textChanged.connect(self.check)
+        self.description.textChanged.connect(self.check)
+        self.finish(_("Add") if task is None else _("Save"))
+        self.name.setFocus()
+
+    def _add_dependencies(self, choices: list[Task], chosen: tuple[str, ...]) -> None:
+        self.dependencies = QListWidget(self)
+        self.dependencies.setObjectName("task-dependencies")
+        for task in choices:
+            item = QListWidgetItem(task.name, self.dependencies)
+            item.setData(Qt.ItemDataRole.UserRole, task.id)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)
+        self.dependencies.setFixedHeight(theme().px(108))
+        if choices:
+            self.add_field(_("Waits for"), self.dependencies)
+        else:
+            self.dependencies.hide()
+
+    def problem(self) -> str:
+        if not self.name.text().strip():
+            return _("A task needs a name.")
+        length = len(self.description.toPlainText())
+        if length > limits.TASK_DESCRIPTION:
+            return _(
+                "The description is {length} characters long; at most {most} are allowed.", length=length, most=limits.TASK_DESCRIPTION
+            )
+        return ""
+
+    def submit(self) -> None:
+        items = [self.dependencies.item(row) for row in range(self.dependencies.count())]
+        fields: dict[str, object] = {
+            "name": self.name.text().strip(),
+            "description": self.description.toPlainText(),
+            "priority": self.priority.currentData(),
+            "dependencies": tuple(item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() == Qt.CheckState.Checked),
+        }
+        if self._task is not None:
+            fields["status"] = TaskStatus(self.status.currentData())
+        self.accepted_fields.emit(fields)

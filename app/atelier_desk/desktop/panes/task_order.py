@@ -1,0 +1,92 @@
+"""How tasks are arranged in the pane: a tree by dependency, in the order a person dragged them into. No widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from atelier_desk.domain.task import Task, TaskStatus
+
+MAX_INDENT = 3
+"""Levels that are indented; a longer chain stays at this level, or it would run out of the narrow pane."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One line of the pane.
+
+    Attributes:
+        depth: 0 for a task that waits for nothing, at most ``MAX_INDENT``.
+        waits_for: the unfinished tasks it depends on; a task that has any is shown as blocked.
+    """
+
+    task: Task
+    depth: int = 0
+    waits_for: tuple[Task, ...] = ()
+
+    @property
+    def shown_status(self) -> TaskStatus:
+        """The status on screen: open dependencies make a task that has not begun blocked."""
+        if self.waits_for and self.task.status is TaskStatus.PENDING:
+            return TaskStatus.BLOCKED
+        return self.task.status
+
+
+def _rank(task: Task) -> tuple[float, object, str]:
+    return (task.position, task.created_at, task.id)
+
+
+def arrange(tasks: Iterable[Task]) -> list[TaskRow]:
+    """Rows from top to bottom: each task under the last of its dependencies, brothers in their dragged order.
+
+    Dependencies that were deleted are ignored; a cycle (which the rules forbid) would be listed flat at the end and not lost.
+    """
+    ordered = sorted(tasks, key=_rank)
+    by_id = {task.id: task for task in ordered}
+    place = {task.id: index for index, task in enumerate(ordered)}
+    children: dict[str | None, list[Task]] = {}
+    for task in ordered:
+        known = [key for key in task.dependencies if key in by_id]
+        children.setdefault(max(known, key=place.__getitem__) if known else None, []).append(task)
+    rows: list[TaskRow] = []
+    seen: set[str] = set()
+
+    def row(task: Task, depth: int) -> TaskRow:
+        waits = (by_id[key] for key in task.dependencies if key in by_id and by_id[key].status is not TaskStatus.COMPLETED)
+        return TaskRow(task, min(depth, MAX_INDENT), tuple(waits))
+
+    pending = [(task, 0) for task in reversed(children.get(None, []))]
+    while pending:
+        task, depth = pending.pop()
+        seen.add(task.id)
+        rows.append(row(task, depth))
+        pending.extend((child, depth + 1) for child in reversed(children.get(task.id, [])))
+    rows.extend(row(task, 0) for task in ordered if task.id not in seen)
+    return rows
+
+
+def progress(tasks: Iterable[Task]) -> tuple[int, int]:
+    """How many tasks are completed, and how many there are."""
+    every = list(tasks)
+    return sum(task.status is TaskStatus.COMPLETED for task in every), len(every)
+
+
+def moved(ids: Sequence[str], task_id: str, to: int) -> list[str]:
+    """The order after ``task_id`` was dropped before the row that was at index ``to`` (``len(ids)`` = at the end)."""
+    before = [key for key in ids[:to] if key != task_id]
+    after = [key for key in ids[to:] if key != task_id]
+    return [*before, task_id, *after]
+
+
+def possible_dependencies(tasks: Iterable[Task], task: Task | None) -> list[Task]:
+    """Tasks that ``task`` may depend on without a cycle: all but itself and those that wait for it, directly or not."""
+    every = sorted(tasks, key=_rank)
+    if task is None:
+        return every
+    barred = {task.id}
+    grew = True
+    while grew:
+        more = {other.id for other in every if other.id not in barred and barred.intersection(other.dependencies)}
+        grew = bool(more)
+        barred |= more
+    return [other for other in every if other.id not in barred]

@@ -1,0 +1,82 @@
+"""The text field of an answer: several lines, grows with its text, says when the limit comes near."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.domain import limits
+from atelier_desk.i18n import _
+
+NEAR = 0.9
+"""Share of the limit from which the counter is shown."""
+
+
+class _Editor(QPlainTextEdit):
+    """Tab leaves the field, Ctrl+Enter is left to the dialog."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        modifiers = event.modifiers()
+        sends = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        toggles = Qt.Key.Key_1 <= event.key() <= Qt.Key.Key_9 and modifiers == Qt.KeyboardModifier.AltModifier
+        if sends or toggles or event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class AnswerField(QWidget):
+    """``question-answer`` with its counter. ``lines`` is its height when empty; it grows to at most ``most`` lines, then scrolls.
+
+    ``limit`` is the longest text in characters.
+    """
+
+    changed = Signal()
+
+    def __init__(self, lines: int, parent: QWidget | None = None, *, limit: int = limits.QUESTION_TEXT_RESPONSE, most: int = 8) -> None:
+        super().__init__(parent)
+        self._lines, self._most, self._limit = lines, most, limit
+        self.editor = _Editor(self)
+        self.editor.setObjectName("question-answer")
+        self.editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._counter = QLabel(self)
+        self._counter.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._counter.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.editor)
+        column.addWidget(self._counter)
+        self.editor.textChanged.connect(self._text_changed)
+        self.editor.document().documentLayout().documentSizeChanged.connect(self._grow)
+        theme().changed.connect(self._grow)
+        self._grow()
+
+    def text(self) -> str:
+        return self.editor.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        self.editor.setPlainText(text)
+
+    def over_limit(self) -> bool:
+        """Whether the text is longer than an answer may be."""
+        return len(self.text()) > self._limit
+
+    def _text_changed(self) -> None:
+        length, limit = len(self.text()), self._limit
+        self._counter.setVisible(length >= NEAR * limit)
+        self._counter.setText(_("{length} / {limit} characters", length=number(length), limit=number(limit)))
+        mark(self._counter, "error" if length > limit else "muted")
+        self.changed.emit()
+
+    def _grow(self) -> None:
+        metrics = self.editor.fontMetrics()
+        lines = min(max(self._lines, int(self.editor.document().size().height())), self._most)
+        self.editor.setFixedHeight(lines * metrics.lineSpacing() + round(22 * theme().scale))

@@ -1,0 +1,427 @@
+"""The approval card: what an agent wants to do, why it must ask, the exact arguments, and the ways to say yes or no.
+
+The same card stands under a tool call in the transcript and in the inbox. It only shows and asks; ``ApprovalDesk`` decides with the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.questions.answer_field import AnswerField
+from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
+from atelier_desk.desktop.questions.approval_details import ApprovalDetails
+from atelier_desk.desktop.questions.approval_header import ApprovalHeader, loosen
+from atelier_desk.desktop.questions.argument_check import refusal
+from atelier_desk.desktop.questions.arguments_view import ArgumentsView
+from atelier_desk.desktop.questions.body import Body
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.domain import limits
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+MOST_HEIGHT = 460
+"""Tallest a card gets, in logical pixels at 100 %; what does not fit is scrolled inside, above the buttons."""
+LEAST_BODY = 20
+"""A line of what is scrolled, in logical pixels at 100 %: in a low pane the buttons go before it."""
+LEAST_WIDTH = 120
+"""Pixels, whatever the size of text: panes may be narrow."""
+SIDE = 12
+
+
+class ApprovalCard(Translated, QFrame):
+    """``approval-card`` for one request; a plain widget.
+
+    ``fit(width)`` gives it the height it wants at that width and returns it; a card in an ordinary layout fits itself when it is resized.
+
+    Signals: ``height_changed`` when it wants another height at the same width, ``decided`` (an ``ApprovalStatus`` value) once,
+    ``show_wanted(workflow_id)`` when the person wants to see the conversation it belongs to.
+    """
+
+    height_changed = Signal()
+    decided = Signal(str)
+    show_wanted = Signal(str)
+
+    def __init__(self, bridge: Bridge, request: ApprovalRequest, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("approval-card")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # no click: a letter typed after it must not decide anything
+        self._bridge, self.desk = bridge, approval_desk(bridge)
+        self.request = self.desk.get(request.id) or request
+        mark(self, "approval" if self._open else "card")
+        self._most: int | None = None
+        self._busy = self._fitting = self._taking = False
+        self._where = ""
+        self._menu: QMenu | None = None
+        self._build()
+        for button in (self.arguments.fold, self.arguments.copy, self.arguments.edit, self.head.show_button):
+            button.installEventFilter(self)
+        self._take_draft()
+        self.retranslate()
+        self.desk.updated.connect(self._updated)
+        self.desk.draft_changed.connect(self._draft_changed)
+        theme().changed.connect(self._dress)
+        self._dress()
+        self.desk.watch(self, self.request)
+
+    # building -----------------------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(SIDE, 10, SIDE, SIDE)
+        self._column.setSpacing(8)
+        self.head = ApprovalHeader(self)
+        self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
+        self._column.addWidget(self.head)
+        self._area = QScrollArea(self)
+        self._area.setObjectName("approval-scroll")
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(self._make_body())
+        self._column.addWidget(self._area, 1)
+        self._error = label("", "error", self, wrap=True)
+        self._error.setObjectName("approval-error")
+        self._error.hide()
+        loosen(self._error)
+        self._column.addWidget(self._error)
+        self.reason = AnswerField(1, self, limit=limits.APPROVAL_NOTE, most=3)
+        self.reason.editor.setObjectName("approval-reason")
+        self.reason.changed.connect(self._note_changed)
+        self._column.addWidget(self.reason)
+        self._column.addLayout(self._footer())
+
+    def _make_body(self) -> Body:
+        body = self._body = Body(self)
+        mark(body, "plain")
+        body.relaid.connect(self._refit)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        self._why = label("", "muted", body, wrap=True)
+        self._why.setObjectName("approval-why")
+        self._decision = label("", "", body, wrap=True)
+        self._decision.setObjectName("approval-decision")
+        column.addWidget(self._decision)
+        column.addWidget(self._why)
+        self._details = ApprovalDetails(self.request, body)
+        column.addWidget(self._details)
+        self._details.setVisible(self._details.there)
+        shown = self.request.arguments if self.request.edited is None else self.request.edited
+        self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
+        self.arguments.edited.connect(self._arguments_changed)
+        self.arguments.height_changed.connect(self._refit)
+        self.arguments.caret_moved.connect(self._follow_caret)
+        column.addWidget(self.arguments)
+        column.addStretch(1)
+        return body
+
+    def _footer(self) -> QBoxLayout:
+        self._reject, self._approve, self._more = QPushButton(self), QPushButton(self), QPushButton(self)
+        for button, name in ((self._reject, "approval-reject"), (self._approve, "approval-approve"), (self._more, "approval-scope")):
+            button.setObjectName(name)
+            button.setAutoDefault(False)
+        mark(self._approve, "primary")
+        mark(self._more, "primary")
+        self._reject.clicked.connect(lambda *_: self.reject())
+        self._approve.clicked.connect(lambda *_: self.approve())
+        self._more.clicked.connect(lambda *_: self._open_menu())
+        pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        pair.setSpacing(2)
+        pair.addWidget(self._approve, 1)
+        pair.addWidget(self._more)
+        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._buttons.setSpacing(8)
+        self._buttons.addStretch(1)
+        self._buttons.addWidget(self._reject)
+        self._buttons.addLayout(pair)
+        return self._buttons
+
+    # what others call ---------------------------------------------------------------------------------------------------------------
+
+    def show_request(self, request: ApprovalRequest) -> None:
+        """The same request as it is now; nothing that was typed is lost while it waits."""
+        was = self.request.status
+        self.request = request
+        mark(self, "approval" if self._open else "card")
+        if request.status is not ApprovalStatus.PENDING and self.arguments.editing:
+            self.arguments.undo()
+        self.retranslate()
+        self._refit()
+        if was is ApprovalStatus.PENDING and request.status is not was:
+            self.decided.emit(request.status.value)
+
+    def set_where(self, workflow: str) -> None:
+        """The workflow's name, shown where the card does not stand in its conversation; empty shows none."""
+        self._where = workflow
+        self.retranslate()
+
+    def limit_height(self, pixels: int | None) -> None:
+        """The tallest it may get, for example what its view has; None takes the usual."""
+        if pixels != self._most:
+            self._most = pixels
+            self._refit()
+
+    def fit(self, width: int) -> int:
+        """Take the height the content wants at ``width``, no more than allowed; the buttons always stay in view."""
+        self._fitting = True
+        edges = self._column.contentsMargins()
+        inner = width - edges.left() - edges.right() - 2
+        self._arrange(inner)
+        content = self._body.layout()
+        wanted = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
+        self._area.setFixedHeight(wanted)
+        self._column.invalidate()
+        total = self._column.totalHeightForWidth(width) if self._column.hasHeightForWidth() else self._column.totalSizeHint().height()
+        over = total - (self._most if self._most is not None else theme().px(MOST_HEIGHT))
+        if over > 0:
+            shown = max(min(wanted, theme().px(LEAST_BODY)), wanted - over)
+            total -= wanted - shown
+            self._area.setFixedHeight(shown)
+        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self._area.setVerticalScrollBarPolicy(bar)  # a bar that comes and goes would wrap the text anew each time
+        self._fitting = False
+        if total != self.minimumHeight() or total != self.maximumHeight():
+            self.setFixedHeight(total)
+        return total
+
+    def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rule: AllowRule | None = None) -> None:
+        """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""
+        if self._can_allow():
+            self._send(self._allow(scope, rule))
+
+    def reject(self) -> None:
+        """Refuse, with what is written as the reason."""
+        if self._open and not self._busy and not self.reason.over_limit():
+            self._send(self.desk.reject(self.request.id, self.reason.text().strip()))
+
+    def show_error(self, text: str) -> None:
+        """The engine refused or failed: say so in place; everything entered stays."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        self._refit()
+
+    # deciding -----------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _open(self) -> bool:
+        return self.request.status is ApprovalStatus.PENDING
+
+    def _can_allow(self) -> bool:
+        return self._open and not self._busy and not self.arguments.problem
+
+    async def _allow(self, scope: ApprovalScope, rule: AllowRule | None) -> None:
+        if self.arguments.editing and not await self.arguments.checked():
+            return
+        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rule)
+
+    def _send(self, work: Coroutine[Any, Any, None]) -> None:
+        async def job() -> None:
+            problem = ""
+            try:
+                await work
+            except Exception as error:
+                problem = error_text(error)
+            if isValid(self):
+                self._set_busy(False)
+                self.show_error(problem)
+            elif problem:
+                self.desk.notice.emit(problem)
+
+        self.show_error("")
+        self._set_busy(True)
+        self.desk.jobs.start(job())  # the card may go as soon as the decision is known, and must not take it along
+
+    def _set_busy(self, busy: bool) -> None:
+        """While the engine takes the decision nothing can be changed or sent twice."""
+        self._busy = busy
+        self._body.setEnabled(not busy)
+        self.reason.setEnabled(not busy)
+        self._check()
+
+    async def _refusal(self, arguments: dict[str, Any]) -> str:
+        found: str = await self._bridge.call(lambda a: refusal(a, self.request.tool, arguments))
+        return found
+
+    def _open_menu(self) -> None:
+        menu = self.scope_menu()
+        menu.popup(self._more.mapToGlobal(QPoint(self._more.width() - menu.sizeHint().width(), self._more.height() + 2)))
+
+    def scope_menu(self) -> QMenu:
+        """The wider ways to say yes; its entries are named ``approval-scope-run``, ``-tool``, ``-section`` and ``-server``."""
+        if self._menu is not None:
+            self._menu.deleteLater()
+        menu = self._menu = QMenu(self)
+        for choice in wording.choices(self.request):
+            entry = menu.addAction(choice.text)
+            entry.setObjectName(f"approval-scope-{choice.name}")
+            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rule))
+            if choice.scope is ApprovalScope.RUN:
+                menu.addSeparator()
+        return menu
+
+    # drafts -------------------------------------------------------------------------------------------------------------------------
+
+    def _note_changed(self) -> None:
+        self._check()
+        self._keep_draft()
+
+    def _arguments_changed(self) -> None:
+        self._check()
+        self._keep_draft()
+
+    def _keep_draft(self) -> None:
+        if self._open and not self._taking:
+            self.desk.keep_draft(self.request.id, Draft(self.arguments.draft(), self.reason.text()), self)
+
+    def _draft_changed(self, request_id: str, source: object) -> None:
+        if request_id == self.request.id and source is not self:
+            self._take_draft()
+
+    def _take_draft(self) -> None:
+        """What was typed in another card of this request, or before this one was made."""
+        draft, self._taking = self.desk.draft(self.request.id), True
+        if draft.note != self.reason.text():
+            self.reason.set_text(draft.note)
+        if draft.arguments is None and self.arguments.editing:
+            self.arguments.undo()
+        elif draft.arguments is not None and draft.arguments != self.arguments.draft():
+            self.arguments.begin(draft.arguments)
+        self._taking = False
+
+    def _updated(self, request_id: str) -> None:
+        newer = self.desk.get(request_id) if request_id == self.request.id else None
+        if newer is None:
+            return
+        if newer.model_copy(update={"seen_ms": 0}) != self.request.model_copy(update={"seen_ms": 0}):
+            self.show_request(newer)
+        else:
+            self.request = newer
+            self._show_time()
+
+    # looks --------------------------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """What can be pressed now, and why not."""
+        self._approve.setEnabled(self._can_allow())
+        self._more.setEnabled(self._can_allow())
+        self._reject.setEnabled(self._open and not self._busy and not self.reason.over_limit())
+        changed = self.arguments.editing and self.arguments.changed_arguments() is not None
+        text = _("Allow as edited") if changed else _("Allow once")
+        if self._approve.text() != text:
+            self._approve.setText(text)
+            self._approve.setAccessibleName(text)
+            self._refit()
+        self._approve.setToolTip(self.arguments.problem or _("Allow this call (A)"))
+
+    def _show_time(self) -> None:
+        if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
+            self._refit()
+
+    def _dress(self) -> None:
+        self._more.setIcon(theme().icon("chevron-down", "on_accent", 14))
+        self._more.setIconSize(QSize(theme().px(14), theme().px(14)))
+        self._more.setFixedWidth(theme().px(34))
+        self._refit()
+
+    def _arrange(self, width: int) -> None:
+        """Pills beside the title and buttons in a row where ``width`` allows it; else under it and one over the other."""
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self.head.arrange(width)
+        self._more.setFixedHeight(self._approve.sizeHint().height())
+        buttons = self._reject.sizeHint().width() + self._approve.sizeHint().width() + self._more.width() + 10
+        self._buttons.setDirection(across if buttons <= width else QBoxLayout.Direction.BottomToTop)
+        self._pair.setDirection(across if self._approve.sizeHint().width() + self._more.width() + 2 <= width else down)
+
+    def _refit(self) -> None:
+        """Fit once the layouts have settled."""
+        if not self._fitting:
+            QTimer.singleShot(0, self, self._fit_again)
+
+    def _fit_again(self) -> None:
+        before = self.height()
+        if self.width() > 0 and self.fit(self.width()) != before:
+            self.height_changed.emit()
+
+    def _follow_caret(self) -> None:
+        """Keep the line that is typed in inside the scrolled part."""
+        editor = self.arguments.text
+        at = editor.mapTo(self._body, editor.cursorRect().center())
+        self._area.ensureVisible(at.x(), at.y(), 0, theme().px(24))
+
+    def retranslate(self) -> None:
+        request = self.request
+        self.head.show_request(request, self._where)
+        why = wording.why(request)
+        self._why.setText(why)
+        self._decision.setText(wording.decision(request))
+        self._decision.setVisible(not self._open)
+        line = wording.lineage(request.lineage, wording.agent_name(request))
+        self.setAccessibleName(wording.title(request))
+        self.setAccessibleDescription(". ".join(filter(None, (wording.risk(request)[0], why, line))))
+        self.reason.editor.setPlaceholderText(_("Reason to reject"))
+        self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
+        self._reject.setText(_("Reject"))
+        self._reject.setAccessibleName(_("Reject"))
+        self._reject.setToolTip(_("Do not let the agent do this (R)"))
+        self._more.setAccessibleName(_("More ways to allow it"))
+        self._more.setToolTip(_("Allow more than this call"))
+        for widget in (self.reason, self._reject, self._approve, self._more, self.arguments.edit):
+            widget.setVisible(self._open)
+        self._show_time()
+        self._check()
+
+    # Qt -----------------------------------------------------------------------------------------------------------------------------
+
+    def minimumSizeHint(self) -> QSize:
+        """Whatever it holds, it may get narrow: its rows become columns then."""
+        return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard."""
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()
+        if plain and self._open and event.key() == Qt.Key.Key_A:
+            self.approve()
+        elif plain and self._open and event.key() == Qt.Key.Key_R:
+            self.reject()
+        else:
+            super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Letters pressed on what does not decide, such as Copy, stop there."""
+        return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_A, Qt.Key.Key_R)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._refit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refit()
+        QTimer.singleShot(0, self, self.desk.look)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.desk.look()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._refit()

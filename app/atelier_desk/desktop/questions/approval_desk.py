@@ -1,0 +1,269 @@
+"""The one place of the window that knows the waiting approvals: their order, drafts, decisions, and the time their cards were seen.
+
+Cards come and go (one in the transcript, one in the inbox, both of the same request); what they share is here. There is one desk a bridge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+TICK_MS = 1_000
+LONGEST_MS = 2_000
+"""Most time one tick counts: a machine that slept did not show the card."""
+RELOAD_MS = 200
+ENOUGH = 96
+"""Pixels of a card's height that must be on the screen for it to count as seen, or half of it if it is smaller than two of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person did to a request and has not sent: ``arguments`` is the edited text, None while it is not edited."""
+
+    arguments: str | None = None
+    note: str = ""
+
+
+class ApprovalDesk(QObject):
+    """Waiting approvals over all workflows, oldest first.
+
+    Signals:
+        changed: the list is another one.
+        asked: a new request (``ApprovalRequest``) came in.
+        updated: id of a request whose time, round or state changed.
+        draft_changed: id and the widget that changed it; other cards of the request follow.
+        notice: a sentence worth a short message.
+    """
+
+    changed = Signal()
+    asked = Signal(object)
+    updated = Signal(str)
+    draft_changed = Signal(str, object)
+    notice = Signal(str)
+
+    def __init__(self, bridge: Bridge, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(bridge)
+        self._bridge = bridge
+        self.monotonic = monotonic
+        self.covered: Callable[[QWidget], bool] = lambda _card: False
+        """Whether something lies over a widget, such as the shade of a question."""
+        self.jobs = Jobs(self, self.notice.emit)
+        self._requests: dict[str, ApprovalRequest] = {}
+        self._decided: dict[str, ApprovalRequest] = {}
+        self._drafts: dict[str, Draft] = {}
+        self._cards: list[tuple[weakref.ref[QWidget], str]] = []
+        self._seen_since: dict[str, float] = {}
+        self._reading = asyncio.Lock()
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self.tick)
+        self._reload_timer = Soon(self, RELOAD_MS, self.start)
+        bridge.stream_event.connect(self.on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    # what waits ---------------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Read what waits: after a start of the program it is asked again."""
+        self.jobs.start(self._reload(), "reload")
+
+    def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
+        """What waits, oldest first; of one workflow or of all."""
+        found = [each for each in self._requests.values() if workflow_id in (None, each.workflow_id)]
+        return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def get(self, request_id: str) -> ApprovalRequest | None:
+        """The newest state of a request that waits, or was decided while this window was open."""
+        return self._requests.get(request_id) or self._decided.get(request_id)
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        if topic == "approval" or (topic == "workflow" and self._requests):
+            self._reload_timer.ask()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """A request came, was asked again, or was decided."""
+        if event.chunk_type in (ChunkType.VALIDATION_REQUIRED, ChunkType.VALIDATION_RESPONSE):
+            self.jobs.start(self._fetch(str(event.data.get("validation_id", ""))))
+
+    async def _reload(self) -> None:
+        async with self._reading:
+            found = await self._bridge.call(lambda a: a.approvals.pending())
+            waiting = {each.id: each for each in found or ()}
+            gone = [key for key in self._requests if key not in waiting]
+            before = list(self._requests)
+            self._requests = waiting
+            for key in gone:
+                await self._take(key)
+        for key in waiting:
+            self.updated.emit(key)
+        if before != list(waiting):
+            self.changed.emit()
+        self._time()
+
+    async def _fetch(self, request_id: str) -> None:
+        async with self._reading:
+            new = request_id not in self._requests
+            request = await self._take(request_id)
+        if request is not None and request.status is ApprovalStatus.PENDING and new:
+            self.asked.emit(request)
+        self.changed.emit()
+        self._time()
+
+    async def _take(self, request_id: str) -> ApprovalRequest | None:
+        """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
+        try:
+            request: ApprovalRequest | None = await self._bridge.call(lambda a: a.approvals.get(request_id))
+        except NotFoundError:
+            self._requests.pop(request_id, None)
+            self.updated.emit(request_id)
+            return None
+        if request is not None:
+            self._put(request)
+        return request
+
+    def _put(self, request: ApprovalRequest) -> None:
+        if request.status is ApprovalStatus.PENDING:
+            self._requests[request.id] = request
+        else:
+            self._requests.pop(request.id, None)
+            self._drafts.pop(request.id, None)
+            if self._has_card(request.id):
+                self._decided[request.id] = request
+        self.updated.emit(request.id)
+
+    # deciding -----------------------------------------------------------------------------------------------------------------------
+
+    async def approve(
+        self,
+        request_id: str,
+        arguments: dict[str, Any] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
+        rule: AllowRule | None = None,
+    ) -> None:
+        """Allow; whatever the engine raises comes out, and the request stays as it was."""
+        await self._bridge.call(lambda a: a.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule))
+        await self._fetch(request_id)
+
+    async def reject(self, request_id: str, note: str = "") -> None:
+        """Refuse, with a reason for the agent."""
+        await self._bridge.call(lambda a: a.approvals.reject(request_id, note=note))
+        await self._fetch(request_id)
+
+    def draft(self, request_id: str) -> Draft:
+        return self._drafts.get(request_id, Draft())
+
+    def keep_draft(self, request_id: str, draft: Draft, source: QWidget) -> None:
+        """Remember what was typed, for every card of the request."""
+        if draft != self.draft(request_id):
+            self._drafts[request_id] = draft
+            self.draft_changed.emit(request_id, source)
+
+    # visible time -------------------------------------------------------------------------------------------------------------------
+
+    def watch(self, card: QWidget, request: ApprovalRequest) -> None:
+        """A card of this request may be on the screen from now on."""
+        self._cards = [*self._live_cards(), (weakref.ref(card), request.id)]
+        card.destroyed.connect(self._card_gone)
+        if request.status is ApprovalStatus.PENDING and request.id not in self._requests and request.id not in self._decided:
+            self._requests[request.id] = request
+            self.changed.emit()
+        self._time()
+
+    def remaining(self, request: ApprovalRequest) -> float | None:
+        """Seconds left to decide; None when it waits for ever."""
+        return request.timeout_s - request.seen_ms / 1000 if request.timeout_s > 0 else None
+
+    def look(self) -> None:
+        """A card was shown or hidden: time counts from now on, or up to now."""
+        now, visible = self.monotonic(), self._in_sight()
+        self._seen_since = {key: self._seen_since.get(key, now) for key in visible}
+
+    def tick(self) -> None:
+        """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
+        now = self.monotonic()
+        for request_id in self._in_sight():
+            since = self._seen_since.get(request_id, now)
+            passed = min(round((now - since) * 1000), LONGEST_MS)
+            if passed > 0:
+                self._count(request_id, passed)
+            self._seen_since[request_id] = now
+        self.look()
+
+    def _time(self) -> None:
+        """Turn the clock only while it has something to count."""
+        if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
+            self.look()
+            if not self._timer.isActive():
+                self._timer.start()
+        else:
+            self._timer.stop()
+            self._seen_since.clear()
+
+    def _in_sight(self) -> list[str]:
+        """Requests with a timeout of which a card can really be seen now, each once."""
+        found: dict[str, None] = {}
+        for reference, request_id in self._live_cards():
+            request, card = self._requests.get(request_id), reference()
+            if request is not None and request.timeout_s > 0 and card is not None and seen(card) and not self.covered(card):
+                found[request_id] = None
+        return list(found)
+
+    def _count(self, request_id: str, ms: int) -> None:
+        request = self._requests[request_id]
+        self._requests[request_id] = request.model_copy(update={"seen_ms": request.seen_ms + ms})
+        self.updated.emit(request_id)
+        self.jobs.start(self._report(request_id, ms))
+
+    async def _report(self, request_id: str, ms: int) -> None:
+        left = await self._bridge.call(lambda a: a.approvals.seen(request_id, ms))
+        if not left:  # it ran out, or was decided elsewhere
+            await self._fetch(request_id)
+
+    def _has_card(self, request_id: str) -> bool:
+        return any(of == request_id for _card, of in self._live_cards())
+
+    def _live_cards(self) -> list[tuple[weakref.ref[QWidget], str]]:
+        return [each for each in self._cards if (card := each[0]()) is not None and isValid(card)]
+
+    def _card_gone(self, *_args: object) -> None:
+        """A card is being deleted; what is left of it goes once it is gone."""
+        QTimer.singleShot(0, self, self._forget)
+
+    def _forget(self) -> None:
+        self._cards = self._live_cards()
+        self._decided = {key: request for key, request in self._decided.items() if self._has_card(key)}
+        self._time()
+
+
+def seen(card: QWidget) -> bool:
+    """Whether a person can see this card now: its window is in front, and enough of the card is inside the scrolled views around it."""
+    window = card.window()
+    if not card.isVisible() or window.isMinimized() or not window.isActiveWindow():
+        return False
+    return card.visibleRegion().boundingRect().height() >= min(ENOUGH, card.height() / 2)
+
+
+def approval_desk(bridge: Bridge) -> ApprovalDesk:
+    """The bridge's desk, made when it is first asked for."""
+    found = bridge.findChild(ApprovalDesk)
+    return found if isinstance(found, ApprovalDesk) else ApprovalDesk(bridge)

@@ -1,0 +1,99 @@
+"""What a card shows of a request besides its arguments: the prompt and tools of an agent, the tasks of a batch, a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.i18n import _
+
+
+class ApprovalDetails(Translated, QWidget):
+    """``approval-details``; ``there`` is false when the request has nothing of the kind."""
+
+    def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("approval-details")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(6)
+        self._details = request.details
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Build everything anew: it is a few labels."""
+        while (item := self._column.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        details = self._details
+        self._text(_("Goal"), str(details.get("goal") or ""))
+        self._actions(details.get("actions"))
+        self._tasks(details.get("tasks"))
+        self._prompt(details)
+        self._list(_("Its tools"), details.get("tools"))
+        self._list(_("Its MCP servers"), details.get("mcp_servers"))
+
+    @property
+    def there(self) -> bool:
+        return self._column.count() > 0
+
+    def _heading(self, text: str) -> None:
+        self._column.addWidget(label(text, "small", self))
+
+    def _prompt(self, details: dict[str, Any]) -> None:
+        preview = str(details.get("prompt_preview") or "")
+        if not preview:
+            return
+        self._heading(_("What it is told"))
+        card = Card(self, "card-sunken", (10, 8, 10, 8))
+        length = int(details.get("prompt_length") or len(preview))
+        cut = length > len(preview) and not preview.endswith("…")
+        text = label(f"{preview}…" if cut else preview, "", card, wrap=True)
+        text.setObjectName("approval-prompt")
+        card.body.addWidget(text)
+        if length > len(preview):
+            card.body.addWidget(
+                label(_("{n} characters in all; the arguments show the whole text", n=number(length)), "small", card, wrap=True)
+            )
+        self._column.addWidget(card)
+
+    def _text(self, heading: str, words: str) -> QLabel | None:
+        if not words:
+            return None
+        self._heading(heading)
+        text = label(words, "", self, wrap=True)
+        self._column.addWidget(text)
+        return text
+
+    def _list(self, heading: str, names: object) -> None:
+        if isinstance(names, list | tuple):
+            text = self._text(heading, ", ".join(str(name) for name in names))
+            if text is not None:
+                text.setObjectName("approval-tools")
+
+    def _tasks(self, tasks: object) -> None:
+        for place, task in enumerate(_objects(tasks), 1):
+            who = str(task.get("agent_name") or task.get("agent_id") or _("Agent {n}", n=place))
+            self._item(f"approval-task-{place}", who, "strong", str(task.get("prompt_preview") or ""), "")
+
+    def _actions(self, actions: object) -> None:
+        for place, action in enumerate(_objects(actions), 1):
+            who = str(action.get("tool") or "") or _("Sub-agent")
+            self._item(f"approval-action-{place}", f"{place}. {action.get('description', '')}", "", who, "small")
+
+    def _item(self, name: str, first: str, first_variant: str, second: str, second_variant: str) -> None:
+        card = Card(self, "card-sunken", (10, 8, 10, 8))
+        card.setObjectName(name)
+        card.body.setSpacing(2)
+        card.body.addWidget(label(first, first_variant, card, wrap=True))
+        card.body.addWidget(label(second, second_variant, card, wrap=True))
+        self._column.addWidget(card)
+
+
+def _objects(items: object) -> list[dict[str, Any]]:
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list | tuple) else []

@@ -1,0 +1,123 @@
+"""The head of an approval card: what is wanted, by whom and where, how risky it is and how much time is left."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, label
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
+from atelier_desk.i18n import _
+
+SOON_S = 15
+"""Remaining seconds from which the time is shown as a warning."""
+TITLE = 200
+"""Room a title gets beside the pills, in logical pixels at 100 %; with less they go under it."""
+
+
+def loosen(text: QLabel) -> None:
+    """Let a wrapped text be as narrow as its card: Qt would keep room for a few words."""
+    policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    policy.setHeightForWidth(True)
+    text.setSizePolicy(policy)
+
+
+class ApprovalHeader(QWidget):
+    """``approval-title``, ``approval-lineage``, ``approval-show`` and the pills ``approval-risk``, ``-time`` and ``-state``.
+
+    Signals: ``show_wanted`` when the conversation is to be shown.
+    """
+
+    show_wanted = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._waits = True
+        self._icon = QLabel(self)
+        self._title = label("", "strong", self, wrap=True)
+        self._title.setObjectName("approval-title")
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setObjectName("approval-lineage")
+        for text in (self._title, self._lineage):
+            loosen(text)
+        self._place = ElidedLabel("", self)
+        mark(self._place, "small")
+        self.show_button = IconButton("message-square", parent=self, size=13)
+        self.show_button.setObjectName("approval-show")
+        self.show_button.clicked.connect(lambda *_: self.show_wanted.emit())
+        self._risk, self._time, self._state = Pill("", "", self), Pill("", "", self), Pill("", "", self)
+        for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
+            pill.setObjectName(name)
+        self._lay_out()
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def _lay_out(self) -> None:
+        pills = self._pills = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        pills.setSpacing(6)
+        for pill in (self._risk, self._time, self._state):
+            pills.addWidget(pill, 0, Qt.AlignmentFlag.AlignLeft)
+        pills.addStretch(1)
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._top.setSpacing(6)
+        self._top.addWidget(self._title, 1)
+        self._top.addLayout(pills)
+        self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        line.addLayout(self._top, 1)
+        below = QHBoxLayout()
+        below.setSpacing(4)
+        below.addWidget(self._place, 1)
+        below.addWidget(self.show_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(line)
+        column.addWidget(self._lineage)
+        column.addLayout(below)
+
+    def show_request(self, request: ApprovalRequest, where: str) -> None:
+        """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
+        line = wording.lineage(request.lineage, wording.agent_name(request))
+        self._title.setText(wording.title(request))
+        self._lineage.setText(line)
+        self._lineage.setVisible(bool(line))
+        self._place.setText(f"{where} · {ago(request.created_at)}")
+        self._place.setVisible(bool(where))
+        self.show_button.setVisible(bool(where))
+        self.show_button.describe(_("Show the conversation"))
+        self._waits = request.status is ApprovalStatus.PENDING
+        self._risk.show_state(*wording.risk(request))
+        self._state.show_state(*wording.state(request))
+        self._state.setVisible(not self._waits)
+        self._dress()
+
+    def show_time(self, left: float | None, then: OnTimeout) -> bool:
+        """Seconds left to decide, None when nothing counts; True when the pill came or went."""
+        was = self._time.isHidden()
+        self._time.setVisible(left is not None)
+        if left is not None:
+            text, told = wording.time_left(left, then)
+            self._time.show_state(text, "err" if left <= SOON_S else "")
+            self._time.setToolTip(told)
+        return was != self._time.isHidden()
+
+    def arrange(self, width: int) -> None:
+        """Pills beside the title where ``width`` allows it; else under it, and one under the other."""
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        pills = sum(pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden())
+        title = min(self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4, theme().px(TITLE))
+        icon = theme().px(24)
+        self._top.setDirection(across if title + pills + icon <= width else down)
+        self._pills.setDirection(across if pills + icon <= width else down)
+
+    def _dress(self) -> None:
+        colour: Role = "warn" if self._waits else "muted"
+        self._icon.setPixmap(theme().pixmap("shield", colour, theme().px(16), self.devicePixelRatioF()))
+        self._icon.setFixedSize(theme().px(18), theme().px(18))

@@ -1,0 +1,179 @@
+"""Approvals in a person's words: what is asked, why, how risky it is, who asks, and what a yes can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.approval import (
+    NOBODY_TO_ASK,
+    AllowRule,
+    Ancestor,
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    OnTimeout,
+    RiskName,
+)
+from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.tools.sections import SectionRegistry
+
+_MCP = "mcp__"
+_SECTIONS = SectionRegistry()
+RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
+_RISK_KINDS: dict[RiskName, PillKind] = {"low": "ok", "medium": "warn", "high": "err"}
+_SELECTIVE = {
+    ApprovalKind.TOOL: N_("You want to be asked before tools are used."),
+    ApprovalKind.SUB_AGENT: N_("You want to be asked before agents are started."),
+    ApprovalKind.MCP: N_("You want to be asked before MCP servers are used."),
+    ApprovalKind.FILE_OP: N_("You want to be asked before files are touched or commands are run."),
+    ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
+}
+_REASONS = {
+    "manual": N_("This run asks before every call (manual approval)."),
+    "risk_high": N_("Calls of high risk are always confirmed."),
+    "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to say yes: ``name`` ends the object name of its menu entry."""
+
+    name: str
+    text: str
+    scope: ApprovalScope
+    rule: AllowRule | None = None
+
+
+def agent_name(request: ApprovalRequest) -> str:
+    """Who asks."""
+    return request.agent_name or _("The agent")
+
+
+def tool_name(request: ApprovalRequest) -> str:
+    """The tool without its server's prefix, with its operation: ``TodoTool · create``."""
+    name = bare_tool(request.tool)
+    return f"{name} · {request.operation}" if request.operation else name
+
+
+def bare_tool(name: str) -> str:
+    """A tool's name without the prefix that names its server."""
+    return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
+
+
+def title(request: ApprovalRequest) -> str:
+    """What is asked for, as one sentence without its full stop."""
+    agent, details = agent_name(request), request.details
+    if details.get("sub_agent_name"):
+        return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
+    if details.get("target_agent_name"):
+        return _("{agent} wants to hand work to {name}", agent=agent, name=details["target_agent_name"])
+    if details.get("task_count"):
+        count = int(details["task_count"])
+        return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
+    if details.get("action_count"):
+        count = int(details["action_count"])
+        return ngettext(
+            "{agent} wants to carry out a plan of {n} action", "{agent} wants to carry out a plan of {n} actions", count, agent=agent
+        )
+    if request.server:
+        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool_name(request), server=request.server)
+    return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
+
+
+def why(request: ApprovalRequest) -> str:
+    """The rule that asked."""
+    text = _(_SELECTIVE[request.kind]) if request.reason == "selective" else _(_REASONS.get(request.reason, request.reason))
+    if request.round > 1:
+        text = " ".join(filter(None, (text, _("Nobody decided in time, so it is asked again."))))
+    return text
+
+
+def risk(request: ApprovalRequest) -> tuple[str, PillKind]:
+    """The risk pill."""
+    return _(RISKS[request.risk]), _RISK_KINDS[request.risk]
+
+
+def lineage(above: Iterable[Ancestor], agent: str) -> str:
+    """Root → child → …; empty for a root run."""
+    names = [ancestor.agent_name for ancestor in above]
+    return " → ".join([*names, agent]) if names else ""
+
+
+def section_name(section: str) -> str:
+    """A section in the reader's words; an unknown one by its id."""
+    return _(_SECTIONS.get(section).name) if _SECTIONS.has(section) else section
+
+
+def rule_text(rule: AllowRule) -> str:
+    """A standing yes as a list shows it."""
+    if rule.what == "tool":
+        return _("The tool {name}", name=bare_tool(rule.target))
+    if rule.what == "server":
+        return _("All tools of the server {name}", name=rule.target)
+    return _("All tools of “{name}”", name=section_name(rule.target))
+
+
+def choices(request: ApprovalRequest) -> list[Choice]:
+    """The wider ways to say yes: for this run, and always for the tool, its section or its server."""
+    name = bare_tool(request.tool)
+    tool = AllowRule(what="tool", target=request.tool)
+    found = [
+        Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN),
+        Choice("tool", _("Always allow {tool}", tool=name), ApprovalScope.ALWAYS, tool),
+    ]
+    if request.section and not request.server:
+        text = _("Always allow all of “{section}”", section=section_name(request.section))
+        found.append(Choice("section", text, ApprovalScope.ALWAYS, AllowRule(what="section", target=request.section)))
+    if request.server:
+        text = _("Always allow the server {server}", server=request.server)
+        found.append(Choice("server", text, ApprovalScope.ALWAYS, AllowRule(what="server", target=request.server)))
+    return found
+
+
+def state(request: ApprovalRequest) -> tuple[str, PillKind]:
+    """The pill of a request that waits or was decided."""
+    words: dict[ApprovalStatus, tuple[str, PillKind]] = {
+        ApprovalStatus.PENDING: (_("waits for you"), "warn"),
+        ApprovalStatus.APPROVED: (_("allowed"), "ok"),
+        ApprovalStatus.REJECTED: (_("rejected"), "err"),
+        ApprovalStatus.CANCELLED: (_("stopped"), ""),
+    }
+    return words[request.status]
+
+
+def decision(request: ApprovalRequest) -> str:
+    """What was decided, by whom and how far it reaches; empty while it waits."""
+    if request.status is ApprovalStatus.PENDING:
+        return ""
+    timed_out = request.decided_by == "timeout"
+    if request.status is ApprovalStatus.REJECTED:
+        if timed_out:
+            return _("Rejected, because nobody decided in time.")
+        if request.note == NOBODY_TO_ASK:
+            return _("Rejected, because nobody was there to ask.")
+        return _("You rejected it: {reason}", reason=request.note) if request.note else _("You rejected it.")
+    if request.status is ApprovalStatus.CANCELLED:
+        return _("The run was stopped before you decided.")
+    if timed_out:
+        return _("Allowed, because nobody decided in time.")
+    reach = {
+        ApprovalScope.ONCE: _("You allowed this call."),
+        ApprovalScope.RUN: _("You allowed the tool for this run."),
+        ApprovalScope.ALWAYS: _("You allowed it from now on."),
+    }[request.scope]
+    return " ".join(filter(None, (reach, _("You changed its arguments.") if request.edited is not None else "")))
+
+
+def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
+    """The time pill and its tool tip."""
+    whole = max(0, round(seconds))
+    words = {
+        OnTimeout.REJECT: _("Then it is rejected."),
+        OnTimeout.APPROVE: _("Then it is allowed."),
+        OnTimeout.ASK_AGAIN: _("Then it is asked again."),
+    }
+    return _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"), words[then]

@@ -1,0 +1,77 @@
+"""Edited arguments: whether they are JSON, whether the tool takes them, and if not, why, in the reader's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from atelier_desk.desktop.widgets.format import number
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_, _
+
+_SYNTAX = {
+    "Expecting ',' delimiter": N_("a comma is missing"),
+    "Expecting ':' delimiter": N_("a colon is missing"),
+    "Expecting value": N_("a value is missing"),
+    "Expecting property name enclosed in double quotes": N_("a name in double quotes is missing"),
+    "Illegal trailing comma before end of object": N_("there is a comma too many"),
+    "Illegal trailing comma before end of array": N_("there is a comma too many"),
+    "Unterminated string starting at": N_("this text has no closing quote"),
+    "Invalid control character at": N_("a line break or tab inside a text is written \\n or \\t"),
+    "Invalid \\escape": N_("a backslash inside a text is written twice"),
+    "Invalid \\uXXXX escape": N_("\\u needs four hexadecimal digits"),
+    "Extra data": N_("there is something after the end"),
+}
+
+
+def pretty(arguments: Mapping[str, Any]) -> str:
+    """Arguments as indented JSON."""
+    return json.dumps(arguments, ensure_ascii=False, indent=2)
+
+
+def parse(text: str) -> tuple[dict[str, Any] | None, str]:
+    """The object in ``text``, or None and what is wrong with it."""
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        problem = _(_SYNTAX[error.msg]) if error.msg in _SYNTAX else _("this is not JSON ({detail})", detail=error.msg)
+        return None, _("Line {line}, column {column}: {problem}.", line=error.lineno, column=error.colno, problem=problem)
+    except _RefusedError as error:
+        return None, str(error)
+    if not isinstance(found, dict):
+        return None, _("The arguments must be an object: names and values between braces.")
+    return found, ""
+
+
+def refusal(atelier: Any, tool: str, arguments: Mapping[str, Any]) -> str:
+    """Why the tool does not take these arguments, empty when it does or is not known. Runs on the engine's side."""
+    from atelier_desk.tools.validation import InvalidArgumentsError, validate
+
+    known = atelier.registry.get_tool(tool)
+    if known is None:
+        return ""
+    try:
+        validate(known, arguments)
+    except InvalidArgumentsError as error:
+        return error.explained(number)
+    except ToolError as error:
+        return error.localized(_)
+    return ""
+
+
+class _RefusedError(ValueError):
+    """JSON that Python reads and no tool should get; the text is for the reader."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RefusedError(_("The name {name} is there twice.", name=key))
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise _RefusedError(_("{name} is not a number a tool can be given.", name=name))

@@ -1,0 +1,266 @@
+"""The exact arguments of a call: folded or open, copied, and edited with what is wrong said below."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.questions.argument_check import parse, pretty
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.i18n import _
+
+SHOWN_CHARS = 20_000
+"""Characters the view shows; copying and editing have all of them."""
+CHECK_MS = 250
+_COPIED_MS = 1600
+
+
+class _Text(QPlainTextEdit):
+    """As tall as its text; the wheel scrolls what is around it, Tab leaves it, Ctrl+Enter and Esc are the card's."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        typed = bool(event.text()) and event.text().isprintable() and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if self.isReadOnly() and typed:
+            event.accept()  # a letter pressed while reading decides nothing
+        elif enter or event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class ArgumentsView(Translated, QWidget):
+    """``approval-arguments`` with ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and ``approval-arguments-error``.
+
+    Signals: ``edited`` after each change of the text or of its state, ``height_changed`` when it needs another height,
+    ``caret_moved`` with the editor while it is typed in.
+    """
+
+    edited = Signal()
+    height_changed = Signal()
+    caret_moved = Signal()
+
+    def __init__(
+        self, arguments: dict[str, Any], check: Callable[[dict[str, Any]], Awaitable[str]], parent: QWidget | None = None, *, opened: bool
+    ) -> None:
+        super().__init__(parent)
+        self._original, self._check = arguments, check
+        self._opened, self._editing = opened, False
+        self._problem, self._checking = "", False
+        self._number = 0
+        self._jobs = Jobs(self, self._say)
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(CHECK_MS)
+        self._timer.timeout.connect(lambda: self._jobs.start(self._run_check(), "check"))
+        self._show_original()
+        theme().changed.connect(self._show_state)
+        self._show_state()
+
+    def _build(self) -> None:
+        self.fold, self.copy, self.edit = QPushButton(self), QPushButton(self), QPushButton(self)
+        for button, name in ((self.fold, "approval-arguments-fold"), (self.copy, "approval-arguments-copy"), (self.edit, "approval-edit")):
+            button.setObjectName(name)
+            mark(button, "fold" if button is self.fold else "quiet")
+        self.text = _Text(self)
+        self.text.setObjectName("approval-arguments")
+        self._cut = label("", "small", self, wrap=True)
+        self._error = label("", "error", self, wrap=True)
+        self._error.setObjectName("approval-arguments-error")
+        pair = QHBoxLayout()
+        pair.setSpacing(0)
+        pair.addStretch(1)
+        pair.addWidget(self.copy)
+        pair.addWidget(self.edit)
+        head = self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        head.setSpacing(0)
+        head.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
+        head.addLayout(pair, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(head)
+        column.addWidget(self.text)
+        column.addWidget(self._cut)
+        column.addWidget(self._error)
+        self.fold.clicked.connect(lambda *_: self.set_opened(not self._opened))
+        self.copy.clicked.connect(lambda *_: self._copy())
+        self.edit.clicked.connect(lambda *_: self.undo() if self._editing else self.begin())
+        self.text.textChanged.connect(self._text_changed)
+        self.text.cursorPositionChanged.connect(lambda: self.caret_moved.emit() if self._editing else None)
+        self.text.document().documentLayout().documentSizeChanged.connect(self._grow)
+
+    # state --------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> bool:
+        return self._opened
+
+    @property
+    def editing(self) -> bool:
+        return self._editing
+
+    @property
+    def problem(self) -> str:
+        """What keeps the text from being used; empty when nothing does."""
+        return self._problem
+
+    @property
+    def settled(self) -> bool:
+        """Whether the text was checked since it last changed."""
+        return not self._checking
+
+    def draft(self) -> str | None:
+        """The edited text, None while nothing is edited."""
+        return self.text.toPlainText() if self._editing else None
+
+    def changed_arguments(self) -> dict[str, Any] | None:
+        """The edited arguments; None when they are the model's own."""
+        found = parse(self.text.toPlainText())[0] if self._editing else None
+        return None if found == self._original else found
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def set_opened(self, on: bool) -> None:
+        self._opened = on
+        self._show_state()
+        self.height_changed.emit()
+
+    def begin(self, text: str | None = None) -> None:
+        """Edit the arguments, or a text that was begun before."""
+        self._editing, self._opened = True, True
+        self.text.setReadOnly(False)
+        self.text.setPlainText(pretty(self._original) if text is None else text)
+        self._show_state()
+        if text is None:
+            self.text.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.height_changed.emit()
+        self.edited.emit()
+
+    def undo(self) -> None:
+        """Back to what the model wrote."""
+        self._editing = False
+        self._timer.stop()
+        self._number += 1
+        self._checking = False
+        self._say("")
+        self._show_original()
+        self._show_state()
+        self.height_changed.emit()
+        self.edited.emit()
+
+    async def checked(self) -> bool:
+        """Check at once, and say whether the text can be used."""
+        self._timer.stop()
+        await self._run_check()
+        return not self._problem
+
+    def _show_original(self) -> None:
+        whole = pretty(self._original)
+        self.text.setReadOnly(True)
+        self.text.setPlainText(whole[:SHOWN_CHARS])
+        self._hidden = max(0, len(whole) - SHOWN_CHARS)
+
+    def _text_changed(self) -> None:
+        if not self._editing:
+            return
+        self._checking = True
+        parsed, problem = parse(self.text.toPlainText())
+        self._say(problem)
+        if parsed is not None:
+            self._timer.start()
+        else:
+            self._timer.stop()
+            self._checking = False
+        self.edited.emit()
+
+    async def _run_check(self) -> None:
+        """Ask the tool's schema; an answer about an older text is dropped."""
+        self._number += 1
+        mine, (parsed, problem) = self._number, parse(self.text.toPlainText())
+        if not self._editing:
+            return
+        if parsed is not None:
+            problem = await self._check(parsed)
+        if mine == self._number:
+            self._checking = False
+            self._say(problem)
+            self.edited.emit()
+
+    def _say(self, problem: str) -> None:
+        self._problem = problem
+        if self._error.text() != problem:
+            self._error.setText(problem)
+            self._error.setVisible(bool(problem) and self._opened)
+            self.text.setProperty("invalid", "true" if problem else "false")
+            self.text.style().unpolish(self.text)
+            self.text.style().polish(self.text)
+            self.height_changed.emit()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text.toPlainText() if self._editing else pretty(self._original))
+        self.copy.setText(_("Copied"))
+        QTimer.singleShot(_COPIED_MS, self, self.retranslate)
+
+    # looks --------------------------------------------------------------------------------------------------------------------------
+
+    def _show_state(self) -> None:
+        mark(self.text, "mono" if self._editing else "code")
+        self.text.setVisible(self._opened)
+        self._cut.setVisible(self._opened and not self._editing and self._hidden > 0)
+        self._error.setVisible(self._opened and bool(self._problem))
+        self.retranslate()
+        self._grow()
+
+    def _grow(self) -> None:
+        lines = max(1, int(self.text.document().size().height()))
+        height = lines * self.text.fontMetrics().lineSpacing() + theme().px(14) + 2 * round(self.text.document().documentMargin())
+        if height != self.text.minimumHeight():
+            self.text.setFixedHeight(height)
+            self.height_changed.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+        self._grow()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _arrange(self) -> None:
+        """Copy and Edit go under the title where there is no room beside it."""
+        needed = sum(button.sizeHint().width() for button in (self.fold, self.copy, self.edit))
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._head.setDirection(across if needed <= self.width() else down)
+
+    def retranslate(self) -> None:
+        self.fold.setText(_("Arguments"))
+        self.fold.setIcon(theme().icon("chevron-down" if self._opened else "chevron-right"))
+        self.fold.setIconSize(QSize(theme().px(14), theme().px(14)))
+        self._arrange()
+        self.fold.setAccessibleName(_("Hide the arguments") if self._opened else _("Show the arguments"))
+        self.copy.setText(_("Copy"))
+        self.copy.setAccessibleName(_("Copy the arguments"))
+        self.edit.setText(_("Undo changes") if self._editing else _("Edit"))
+        self.edit.setAccessibleName(_("Undo changes of the arguments") if self._editing else _("Edit the arguments"))
+        self.text.setAccessibleName(_("Arguments as JSON"))
+        self._cut.setText(_("{n} more characters: copy or edit to see them all", n=number(self._hidden)))

@@ -1,0 +1,382 @@
+"""The question dialog: an agent's question over its own workflow's view.
+
+It is a ``QDialog`` opened inside that view, over a scrim, and not a window of its own: a window-modal window would block the whole main
+window and with it the other workflows, which must stay usable.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.questions import approval_wording
+from atelier_desk.desktop.questions.answer_field import AnswerField
+from atelier_desk.desktop.questions.body import Body
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.questions.option_card import OptionCard
+from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, label
+from atelier_desk.domain import limits
+from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
+from atelier_desk.i18n import _
+
+WIDTH = 520
+HINT_ROOM = 96
+"""What the hint needs beside the buttons, in logical pixels at 100 %; with less it stands above them."""
+_SOON_S = 30
+"""Remaining seconds from which the time is shown as a warning."""
+
+
+class QuestionDialog(QDialog):
+    """``user-question-modal``. It only asks and reports; the presenter talks to the engine and closes it.
+
+    Signals: ``submitted(QuestionAnswer)``, ``skipped()``, ``postponed(QuestionAnswer)`` with what was entered so far.
+    """
+
+    submitted = Signal(object)
+    skipped = Signal()
+    postponed = Signal(object)
+
+    def __init__(self, question: UserQuestion, place: Place, draft: QuestionAnswer, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.question = question
+        self._place = place
+        self._remaining_s: float | None = None
+        self._busy = False
+        self._closing = False
+        self.setObjectName("user-question-modal")
+        self.setStyleSheet("QDialog#user-question-modal { background: transparent; }")
+        self._build()
+        self._restore(draft)
+        self.retranslate()
+        self._check()
+
+    # building ---------------------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self._card = QFrame(self)
+        mark(self._card, "card-raised")
+        outer.addWidget(self._card)
+        column = self._column = QVBoxLayout(self._card)
+        column.setContentsMargins(24, 20, 24, 20)
+        column.setSpacing(12)
+        column.addLayout(self._header())
+        self._lineage = label("", "small", self, wrap=True)
+        self._lineage.setObjectName("question-lineage")
+        self._lineage.setVisible(bool(self.question.lineage))
+        column.addWidget(self._lineage)
+        self._body = QScrollArea(self)
+        self._body.setObjectName("question-scroll")
+        self._body.setWidgetResizable(True)
+        self._body.setFrameShape(QFrame.Shape.NoFrame)
+        self._body.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._body.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._body.setWidget(self._make_content())
+        column.addWidget(self._body, 1)
+        self._error = QLabel(self)
+        self._error.setObjectName("question-error")
+        self._error.setWordWrap(True)
+        mark(self._error, "error")
+        self._error.hide()
+        column.addWidget(self._error)
+        column.addLayout(self._footer())
+
+    def _header(self) -> QBoxLayout:
+        row = self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        row.setSpacing(8)
+        self._title = QLabel(self)
+        self._title.setObjectName("question-title")
+        self._title.setWordWrap(True)
+        mark(self._title, "title")
+        self._time = Pill("", "", self)
+        self._time.setObjectName("question-time")
+        self._time.hide()
+        self._count = Pill("", "warn", self)
+        self._count.setObjectName("question-place")
+        pills = QHBoxLayout()
+        pills.setSpacing(8)
+        pills.addWidget(self._time)
+        pills.addWidget(self._count)
+        pills.addStretch(1)
+        row.addWidget(self._title, 1)
+        row.addLayout(pills)
+        return row
+
+    def _make_content(self) -> QWidget:
+        spec = self.question.spec
+        content = self._content = Body(self)
+        mark(content, "plain")
+        content.relaid.connect(self._refit)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        self._text = QLabel(spec.question, content)
+        self._text.setObjectName("question-text")
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._text.setWordWrap(True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        column.addWidget(self._text)
+        self.context: MarkdownView | None = None
+        if spec.context:
+            box = Card(content, "card-sunken")
+            self.context = MarkdownView(box, fit_height=True)
+            self.context.setObjectName("question-context")
+            self.context.set_text(spec.context)
+            box.body.addWidget(self.context)
+            column.addWidget(box)
+        self.options = [OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(spec.options, 1)]
+        cards = QVBoxLayout()
+        cards.setSpacing(8)
+        for card in self.options:
+            card.toggled.connect(self._check)
+            cards.addWidget(card)
+        if self.options:
+            column.addLayout(cards)
+        self.answer: AnswerField | None = None
+        if spec.question_type is not QuestionType.CHECKBOX:
+            self.answer = AnswerField(3 if spec.question_type is QuestionType.TEXT else 1, content)
+            self.answer.changed.connect(self._check)
+            column.addWidget(self.answer)
+        column.addStretch(1)
+        return content
+
+    def _footer(self) -> QBoxLayout:
+        row = self._bottom = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        row.setSpacing(8)
+        self._hint = ElidedLabel("", self)
+        mark(self._hint, "muted")
+        self._skip, self._later, self._submit = QPushButton(self), QPushButton(self), QPushButton(self)
+        for button, name, variant in (
+            (self._skip, "question-skip", "ghost"),
+            (self._later, "question-later", ""),
+            (self._submit, "question-submit", "primary"),
+        ):
+            button.setObjectName(name)
+            button.setAutoDefault(False)
+            if variant:
+                mark(button, variant)
+        self._skip.clicked.connect(self._press_skip)
+        self._later.clicked.connect(self.reject)
+        self._submit.clicked.connect(self._press_submit)
+        buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        buttons.setSpacing(8)
+        pair = QHBoxLayout()
+        pair.setSpacing(8)
+        pair.addWidget(self._later)
+        pair.addWidget(self._submit)
+        buttons.addWidget(self._skip)
+        buttons.addLayout(pair)
+        row.addWidget(self._hint, 1)
+        row.addLayout(buttons)
+        return row
+
+    def _restore(self, draft: QuestionAnswer) -> None:
+        for card in self.options:
+            card.setChecked(card.option_id in draft.selected_options)
+        if self.answer is not None and draft.text_response:
+            self.answer.set_text(draft.text_response)
+
+    # what the presenter calls -----------------------------------------------------------------------------------------------------
+
+    def entered(self) -> QuestionAnswer:
+        """What is ticked and typed now, as a draft; text over the limit is cut for the draft alone."""
+        selected = tuple(card.option_id for card in self.options if card.isChecked())
+        text = self.answer.text() if self.answer is not None else ""
+        return QuestionAnswer(selected_options=selected, text_response=text[: limits.QUESTION_TEXT_RESPONSE])
+
+    def set_place(self, place: Place) -> None:
+        """Its place in the workflow's line changed: another question was asked."""
+        self._place = place
+        self._count.setText(_("question {number} / {total}", number=place.number, total=place.total))
+
+    def set_remaining(self, seconds: float | None) -> None:
+        """Seconds left to answer; None when the question waits for ever."""
+        self._remaining_s = seconds
+        self._time.setVisible(seconds is not None)
+        if seconds is not None:
+            whole = max(0, round(seconds))
+            clock = f"{whole // 60}:{whole % 60:02d}"
+            self._time.show_state(_("{time} left", time=clock), "err" if whole <= _SOON_S else "")
+
+    def set_busy(self, busy: bool) -> None:
+        """While the engine takes the answer nothing can be changed or sent twice."""
+        self._busy = busy
+        self._content.setEnabled(not busy)
+        self._skip.setEnabled(not busy)
+        self._later.setEnabled(not busy)
+        self._check()
+
+    def show_error(self, text: str) -> None:
+        """The engine refused or failed: say so in place; everything entered stays."""
+        self.set_busy(False)
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        self.fit()
+
+    def close_quietly(self) -> None:
+        """Close without telling anybody: the presenter knows why."""
+        self._closing = True
+        self.done(QDialog.DialogCode.Accepted)
+
+    def fit(self) -> None:
+        """Take the size the content wants, no more than the view has; the buttons always stay in view."""
+        host = self.parentWidget()
+        if host is None:
+            return
+        narrow = host.width() < theme().px(WIDTH)
+        margin, side = theme().px(8 if narrow else 24), 12 if narrow else 24
+        width = min(theme().px(WIDTH), host.width() - 2 * margin)
+        self._column.setContentsMargins(side, 20 if not narrow else 12, side, 20 if not narrow else 12)
+        self._arrange(width - 2 * side - 2)
+        content_layout, column = self._content.layout(), self._column
+        if content_layout is None or width < 80:
+            return
+        edges = self._column.contentsMargins()
+        wanted = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
+        self._body.setFixedHeight(wanted)  # a scroll area's own hint is guessed from another width
+        total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
+        self._body.setMinimumHeight(min(wanted, theme().px(44)))
+        height = min(total, host.height() - 2 * margin)
+        self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
+
+    def _arrange(self, width: int) -> None:
+        """Header and footer are rows where ``width`` allows it; else pills go under the title, and the hint over the buttons."""
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        pills = [pill.sizeHint().width() + 8 for pill in (self._time, self._count) if not pill.isHidden()]
+        title = self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4
+        self._top.setDirection(across if title + sum(pills) <= width else down)
+        buttons = sum(button.sizeHint().width() + 8 for button in (self._skip, self._later, self._submit))
+        beside = buttons + theme().px(HINT_ROOM) <= width
+        self._bottom.setDirection(across if beside else down)
+        one_line = buttons - 8 <= width
+        self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
+        self._hint.setVisible(beside or (one_line and self._problem() is not None))
+
+    def _refit(self) -> None:
+        """Fit once the layouts have settled."""
+        QTimer.singleShot(0, self, self.fit)
+
+    def retranslate(self) -> None:
+        """Set every text again in the current language."""
+        agent = self.question.agent_name or _("The agent")
+        title = _("{agent} needs you", agent=agent)
+        self._title.setText(title)
+        self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
+        self.setWindowTitle(title)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(". ".join(filter(None, (self._lineage.text(), self.question.spec.question))))
+        self._text.setAccessibleName(_("Question"))
+        if self.context is not None:
+            self.context.setAccessibleName(_("Context of the question"))
+        if self.answer is not None:
+            text_only = self.question.spec.question_type is QuestionType.TEXT
+            default = _("Your answer") if text_only else _("Another answer or details…")
+            self.answer.editor.setPlaceholderText(self.question.spec.text_placeholder or default)
+            self.answer.editor.setAccessibleName(_("Your answer"))
+        self._skip.setText(_("Skip"))
+        self._skip.setToolTip(_("Tell the agent that you will not answer"))
+        self._later.setText(_("Later"))
+        self._later.setToolTip(_("Keep the question in the inbox (Esc)"))
+        self._submit.setText(_("Answer"))
+        for button in (self._skip, self._later, self._submit):
+            button.setAccessibleName(button.text())
+        self.set_place(self._place)
+        self.set_remaining(self._remaining_s)
+        self._check()
+
+    # behaviour --------------------------------------------------------------------------------------------------------------------
+
+    def _problem(self) -> str | None:
+        if self.answer is not None and self.answer.over_limit():
+            return "too_long"
+        return self.entered().problem(self.question.spec)
+
+    def _check(self) -> None:
+        problem = self._problem()
+        self._submit.setEnabled(problem is None and not self._busy)
+        words = {
+            "option": _("Choose at least one option"),
+            "text": _("Write an answer"),
+            "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
+        }
+        hint = words.get(problem or "", _("The agent is waiting"))
+        self._hint.setText(_("Sending…") if self._busy else hint)
+        self._submit.setToolTip(hint if problem else _("Send the answer (Ctrl+Enter)"))
+
+    def _press_submit(self) -> None:
+        if self._problem() is None and not self._busy:
+            self._error.hide()
+            self.set_busy(True)
+            self.submitted.emit(self.entered())
+
+    def _press_skip(self) -> None:
+        if not self._busy:
+            self._error.hide()
+            self.set_busy(True)
+            self.skipped.emit()
+
+    def reject(self) -> None:
+        """Esc and "Later": the question stays in the inbox with what was entered."""
+        if self._closing or not self._busy:
+            draft = self.entered()
+            super().reject()
+            if not self._closing:
+                self.postponed.emit(draft)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """1–9 toggle the options (with Alt while typing), Ctrl+Enter submits, Esc is "Later"."""
+        digit = event.key() - int(Qt.Key.Key_0)
+        if 1 <= digit <= min(9, len(self.options)) and not self._busy:
+            self.options[digit - 1].toggle()
+            self._body.ensureWidgetVisible(self.options[digit - 1])
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                self._press_submit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.reject()
+        else:
+            super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab stays inside: what lies under the scrim cannot be used meanwhile."""
+        chain = [*self.options, *([self.answer.editor] if self.answer is not None else []), self._skip, self._later, self._submit]
+        usable = [widget for widget in chain if widget.isEnabled()]
+        if not usable:
+            return False
+        here = usable.index(self.focusWidget()) if self.focusWidget() in usable else (-1 if forward else 0)
+        target = usable[(here + (1 if forward else -1)) % len(usable)]
+        target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+        if target in self.options or (self.answer is not None and target is self.answer.editor):
+            self._body.ensureWidgetVisible(target)
+        return True
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.fit()
+        self._refit()
+
+    def focus_again(self) -> None:
+        """Give the keyboard back to where it was in the dialog."""
+        here = self.focusWidget()
+        if here is not None and here is not self and here.isEnabled():
+            here.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_first()
+
+    def focus_first(self) -> None:
+        """Put the keyboard where the answer begins."""
+        first = self.options[0] if self.options else (self.answer.editor if self.answer is not None else self._later)
+        first.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)

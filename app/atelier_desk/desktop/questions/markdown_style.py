@@ -1,0 +1,68 @@
+"""Dress a document that Qt parsed from Markdown: headings, code, tables and distances as the theme has them."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextTable,
+)
+
+from atelier_desk.desktop.theme import theme
+
+_HEADINGS = {1: 17, 2: 15, 3: 14}
+_CODE = QTextFormat.Property.BlockCodeFence.value
+
+
+def dress(document: QTextDocument) -> None:
+    """Set sizes, grounds and margins in place."""
+    block = document.begin()
+    while block.isValid():
+        _dress_block(block)
+        block = block.next()
+    for frame in document.rootFrame().childFrames():
+        if isinstance(frame, QTextTable):
+            _dress_table(frame)
+
+
+def _dress_block(block: QTextBlock) -> None:
+    cursor = QTextCursor(block)
+    layout, level = block.blockFormat(), block.blockFormat().headingLevel()
+    changes = QTextBlockFormat()
+    changes.setBottomMargin(theme().px(6))
+    if level:
+        changes.setTopMargin(theme().px(8) if block.position() else 0)
+        cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+        look = QTextCharFormat()  # replaces Qt's relative size, which merging could not remove
+        look.setFont(theme().font(_HEADINGS.get(level, 14), 600))
+        cursor.setCharFormat(look)
+    elif layout.hasProperty(_CODE) or layout.nonBreakableLines():
+        changes.setBackground(QColor(theme().tokens.sunken))
+        changes.setBottomMargin(0)
+        following = block.next()
+        if not following.isValid() or not following.blockFormat().hasProperty(_CODE):
+            changes.setBottomMargin(theme().px(6))
+    elif block.textList() is not None:
+        changes.setBottomMargin(theme().px(2))
+    at = QTextCursor(block)
+    at.mergeBlockFormat(changes)
+
+
+def _dress_table(table: QTextTable) -> None:
+    look = table.format()
+    look.setBorderCollapse(True)
+    look.setBorder(1)
+    look.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    look.setBorderBrush(QBrush(QColor(theme().tokens.border)))
+    look.setCellPadding(theme().px(4))
+    look.setCellSpacing(0)
+    look.setTopMargin(theme().px(4))
+    look.setBottomMargin(theme().px(6))
+    table.setFormat(look)

@@ -1,0 +1,86 @@
+"""Markdown that someone else wrote, shown without any risk: no raw HTML, nothing loaded from the network or the disk."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextDocument, QTextOption
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
+
+from atelier_desk.desktop.questions.markdown_style import dress
+from atelier_desk.desktop.theme import mark, theme
+
+_FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
+
+
+class MarkdownView(QTextBrowser):
+    """A read-only, selectable Markdown text. Links open outside, and only those of the web and of mail.
+
+    ``fit_height`` makes it as tall as its text, for use inside a scroll area; otherwise it scrolls by itself.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None, *, fit_height: bool = False) -> None:
+        super().__init__(parent)
+        self._fit = fit_height
+        self._source = ""
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        mark(self, "plain")
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.anchorClicked.connect(_open_outside)
+        if fit_height:
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+            self.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
+            self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+            self.document().documentLayout().documentSizeChanged.connect(self._fit_height)
+        theme().changed.connect(self.restyle)
+        self.restyle()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Images, style sheets and anything else a text names are never loaded."""
+        return None
+
+    def set_text(self, markdown: str) -> None:
+        """Show this Markdown."""
+        self._source = markdown
+        self.document().setMarkdown(markdown, _FEATURES)
+        dress(self.document())
+        self._fit_height()
+
+    def text(self) -> str:
+        """The Markdown as it was given."""
+        return self._source
+
+    def restyle(self) -> None:
+        """Take the theme's font and link colour; they are fixed in the document, so it is set again."""
+        tokens = theme().tokens
+        self.document().setDefaultFont(theme().font(13))
+        self.document().setDocumentMargin(0)
+        palette = self.palette()
+        palette.setColor(palette.ColorRole.Link, tokens.accent)
+        palette.setColor(palette.ColorRole.Text, tokens.text)
+        self.setPalette(palette)
+        if self._source:
+            self.set_text(self._source)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        if self._fit:
+            around = self.height() - self.viewport().height()
+            height = ceil(self.document().size().height()) + around
+            if height != self.height():
+                self.setFixedHeight(height)
+                self.height_changed.emit()
+
+
+def _open_outside(url: QUrl) -> None:
+    if url.scheme() in ("http", "https", "mailto"):
+        QDesktopServices.openUrl(url)

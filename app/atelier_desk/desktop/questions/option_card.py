@@ -1,0 +1,155 @@
+"""A whole-row check card: the row is the check box, its text wraps, its number is the key that toggles it."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QTextLayout, QTextOption
+from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.question import QuestionOption
+
+
+def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:
+    """The text wrapped at words, or inside a word that is too long, and its height."""
+    layout = QTextLayout(text, font)
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    layout.setTextOption(option)
+    layout.beginLayout()
+    height = 0.0
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        line.setPosition(QPointF(0, height))
+        height += line.height()
+    layout.endLayout()
+    return layout, ceil(height)
+
+
+class OptionCard(QCheckBox):
+    """A check box drawn as a card. A label's further lines, if it has any, are shown small under the first.
+
+    ``number`` 1–9 is shown at the right as the key that toggles it; 0 shows none.
+    """
+
+    def __init__(self, option: QuestionOption, number: int, parent: QWidget | None = None) -> None:
+        super().__init__(option.label, parent)
+        self.option_id = option.id
+        self._number = number
+        self.setObjectName(f"question-option-{option.id}")
+        self.setAccessibleName(option.label)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        theme().changed.connect(self._restyle)
+
+    def _px(self, value: float) -> int:
+        return theme().px(value)
+
+    def _restyle(self) -> None:
+        self.updateGeometry()
+        self.update()
+
+    def _lines(self) -> tuple[str, str]:
+        head, _, rest = self.text().partition("\n")
+        return head.strip(), " ".join(rest.split())
+
+    def _text_left(self) -> int:
+        return self._px(42)
+
+    def _text_width(self, width: int) -> int:
+        return max(40, width - self._text_left() - self._px(32 if self._number else 14))
+
+    def _heights(self, width: int) -> tuple[int, int]:
+        head, rest = self._lines()
+        room = self._text_width(width)
+        second = _laid_out(rest, theme().font(12), room)[1] if rest else 0
+        return _laid_out(head, theme().font(14, 500), room)[1], second
+
+    def heightForWidth(self, width: int) -> int:
+        first, second = self._heights(width)
+        return first + (second + self._px(2) if second else 0) + self._px(20)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def sizeHint(self) -> QSize:
+        width = self._px(320)
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._px(160), self._px(40))
+
+    def hitButton(self, pos: QPoint) -> bool:
+        """The whole row toggles."""
+        return self.rect().contains(pos)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space toggles, and so does Enter; Ctrl+Enter and digits are the dialog's."""
+        plain_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if plain_enter:
+            self.click()
+        elif event.key() == Qt.Key.Key_Space:
+            super().keyPressEvent(event)
+        elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self.focusNextPrevChild(event.key() == Qt.Key.Key_Down)
+        else:
+            event.ignore()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.HoverEnter, QEvent.Type.HoverLeave, QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens, painter = theme().tokens, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        checked, hot = self.isChecked(), self.underMouse() and self.isEnabled()
+        edge = tokens.accent if checked or self.hasFocus() else (tokens.muted if hot else tokens.border)
+        thick = 2 if checked or self.hasFocus() else 1
+        inset = thick / 2
+        painter.setPen(QPen(QColor(edge), thick))
+        painter.setBrush(QColor(tokens.accent_soft if checked else tokens.surface))
+        radius = self._px(8)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), radius, radius)
+        if not self.isEnabled():
+            painter.setOpacity(0.55)
+        self._paint_box(painter, checked)
+        self._paint_text(painter)
+        painter.end()
+
+    def _paint_box(self, painter: QPainter, checked: bool) -> None:
+        tokens, side = theme().tokens, self._px(18)
+        first, _ = self._heights(self.width())
+        line = QFontMetrics(theme().font(14, 500)).height()
+        top = self._px(10) + (min(first, line) - side) / 2
+        box = QRectF(self._px(13), top, side, side)
+        painter.setPen(QPen(QColor(tokens.accent if checked else tokens.muted), 1.5))
+        painter.setBrush(QColor(tokens.accent) if checked else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(box, self._px(4), self._px(4))
+        if checked:
+            pen = QPen(QColor(tokens.on_accent), max(1.6, side / 9))
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            painter.setPen(pen)
+            at = [QPointF(box.x() + side * x, box.y() + side * y) for x, y in ((0.24, 0.52), (0.43, 0.70), (0.77, 0.32))]
+            painter.drawPolyline(at)
+
+    def _paint_text(self, painter: QPainter) -> None:
+        tokens = theme().tokens
+        head, rest = self._lines()
+        top, left, width = self._px(10), self._text_left(), self._text_width(self.width())
+        painter.setPen(QColor(tokens.text))
+        layout, height = _laid_out(head, theme().font(14, 500), width)
+        layout.draw(painter, QPointF(left, top))
+        painter.setPen(QColor(tokens.muted))
+        painter.setFont(theme().font(12))
+        if rest:
+            _laid_out(rest, theme().font(12), width)[0].draw(painter, QPointF(left, top + height + self._px(2)))
+        if self._number:
+            hint = QRect(self.width() - self._px(28), top, self._px(16), QFontMetrics(theme().font(14, 500)).height())
+            painter.drawText(hint, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(self._number))

@@ -1,0 +1,154 @@
+"""Sub-agents that wait for their parent's answer: a person may give it in the parent's place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.team_views import AgentNode
+
+RELOAD_MS = 200
+_CLOSING = (ChunkType.SUB_AGENT_ANSWER, ChunkType.SUB_AGENT_COMPLETE, ChunkType.SUB_AGENT_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class ParentQuestion:
+    """What a sub-agent asked; ``lineage`` names the agents above it, the root first, the parent last."""
+
+    run_id: str
+    workflow_id: str
+    agent_name: str
+    question: str
+    lineage: tuple[str, ...] = ()
+    created_at: datetime = field(default_factory=utc_now)
+
+    @property
+    def parent(self) -> str:
+        return self.lineage[-1] if self.lineage else ""
+
+
+class ParentQuestions(QObject):
+    """All of them over all workflows, oldest first.
+
+    Signals:
+        changed: the list is another one.
+        asked: a new one (``ParentQuestion``).
+        notice: a sentence worth a short message.
+    """
+
+    changed = Signal()
+    asked = Signal(object)
+    notice = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self.jobs = Jobs(self, self.notice.emit)
+        self._open: dict[str, ParentQuestion] = {}
+        self._asking: dict[str, int] = {}
+        """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being read."""
+        self._answered: set[str] = set()
+        """Runs whose question was closed since the list was last asked for."""
+        self._reading = asyncio.Lock()
+        self._reload_timer = Soon(self, RELOAD_MS, self.start)
+        bridge.stream_event.connect(self.on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    def start(self) -> None:
+        """Read what waits, in every workflow that is at work or waits."""
+        self.jobs.start(self._reload(), "reload")
+
+    def pending(self) -> list[ParentQuestion]:
+        return sorted(self._open.values(), key=lambda each: (each.created_at, each.run_id))
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def answer(self, run_id: str, text: str) -> None:
+        """Answer a sub-agent in its parent's place; whatever the engine raises comes out."""
+        await self._bridge.call(lambda a: a.runs.answer_child(run_id, text))
+        self._close(run_id)
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """A sub-agent asked, got its answer, or is over."""
+        run_id = str(event.data.get("sub_agent_id", ""))
+        if event.chunk_type is ChunkType.SUB_AGENT_QUESTION:
+            self._asking[run_id] = event.seq
+            self.jobs.start(self._asked(run_id, event))
+        elif event.chunk_type in _CLOSING:
+            self._close(run_id)
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        """A workflow that is deleted takes its agents' questions along."""
+        if topic == "workflow" and self._open:
+            self._reload_timer.ask()
+
+    def _close(self, run_id: str) -> None:
+        self._asking.pop(run_id, None)
+        self._answered.add(run_id)
+        if self._open.pop(run_id, None) is not None:
+            self.changed.emit()
+
+    async def _asked(self, run_id: str, event: StreamEvent) -> None:
+        data = event.data
+        lineage: tuple[str, ...] = (event.agent_name,) if event.agent_name else ()
+        async with self._reading:
+            if event.depth > 0:  # the event names the parent alone
+                tree = await self._bridge.call(lambda a: _tree(a, event.workflow_id, event.correlation_id))
+                lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
+            if self._asking.get(run_id) != event.seq:
+                return
+            asked = ParentQuestion(
+                run_id, event.workflow_id, str(data.get("sub_agent_name", "")), str(data.get("question", "")), lineage, event.time
+            )
+            self._open[run_id] = asked
+        self.asked.emit(asked)
+        self.changed.emit()
+
+    async def _reload(self) -> None:
+        async with self._reading:
+            self._answered.clear()
+            found: list[ParentQuestion] = await self._bridge.call(waiting)
+            known = self._open
+            self._open = {each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered}
+        self.changed.emit()
+
+
+async def waiting(atelier: Any) -> list[ParentQuestion]:
+    """Every sub-agent that waits for its parent. Runs on the engine's side."""
+    found: list[ParentQuestion] = []
+    for workflow in await atelier.workflows.list():
+        if workflow.status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED):
+            tree = await _tree(atelier, workflow.id, None)
+            found.extend(_asking(tree, workflow.id) if tree is not None else ())
+    return found
+
+
+async def _tree(atelier: Any, workflow_id: str, root_run_id: str | None) -> AgentNode | None:
+    """The team of a turn; None when the workflow has had none."""
+    try:
+        tree: AgentNode | None = await atelier.teams.tree(workflow_id, root_run_id or None)
+    except NotFoundError:
+        return None
+    return tree
+
+
+def _asking(tree: AgentNode, workflow_id: str) -> Iterator[ParentQuestion]:
+    for node in tree.walk():
+        if node.status == RunStatus.AWAITING_PARENT and node.question:
+            above = tuple(each.name for each in tree.path(node.run_id)[:-1])
+            yield ParentQuestion(node.run_id, workflow_id, node.name, node.question, above, node.started_at or utc_now())

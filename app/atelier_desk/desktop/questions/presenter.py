@@ -1,0 +1,319 @@
+"""Brings questions to the person: one dialog at a time over each workflow's view, the inbox, and a call for attention.
+
+Approvals and what sub-agents ask their parents wait in the same inbox and call for attention in the same way; they open no dialog.
+
+The window tells the presenter which workflow's view is in front with ``set_view``. The dialog belongs to that view: going to another
+workflow hides it with what was entered, coming back shows it again. Nothing here blocks: dialogs are ``open()``ed, answers are jobs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.questions import approval_wording
+from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.desktop.questions.attention import Attention
+from atelier_desk.desktop.questions.dialog import QuestionDialog
+from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
+from atelier_desk.desktop.questions.queue import QuestionQueue
+from atelier_desk.desktop.questions.scrim import Scrim
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+TICK_MS = 1_000
+REPORT_MS = 5_000
+"""How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
+RELOAD_MS = 200
+
+
+class QuestionPresenter(QObject):
+    """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
+
+    Signals: ``pending_changed(total)`` of everything that waits, ``workflow_wanted(workflow_id)`` when the person chose to see a question
+    of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out, the question could not be read).
+    """
+
+    pending_changed = Signal(int)
+    workflow_wanted = Signal(str)
+    notice = Signal(str)
+
+    def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(window)
+        self._bridge = bridge
+        self._window = window
+        self._monotonic = monotonic
+        self.queue = QuestionQueue()
+        self.jobs = Jobs(self, self.notice.emit)
+        self.attention = Attention(window)
+        self.attention.activated.connect(self._show_oldest)
+        self.approvals = approval_desk(bridge)
+        self.approvals.covered = self._covers
+        self.parents = ParentQuestions(bridge, self)
+        for other in (self.approvals, self.parents):
+            other.changed.connect(self._tell_count)
+            other.notice.connect(self.notice)
+        self.approvals.asked.connect(self._approval_asked)
+        self.parents.asked.connect(self._parent_asked)
+        self._workflow_id = ""
+        self._wanted = ""
+        self._scrim: Scrim | None = None
+        self.dialog: QuestionDialog | None = None
+        self._visible_since: float | None = None
+        self._unreported_ms: dict[str, int] = {}
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self.tick)
+        self._reading = asyncio.Lock()
+        """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
+        self._reload_timer = Soon(self, RELOAD_MS, self._read)
+        bridge.stream_event.connect(self.on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    # from the window ----------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Read what is pending: after a start of the program old questions are asked again."""
+        self._read()
+        self.approvals.start()
+        self.parents.start()
+
+    def _read(self) -> None:
+        self.jobs.start(self._reload(), "reload")
+
+    def set_view(self, workflow_id: str, view: QWidget | None) -> None:
+        """The window shows this workflow's view now; None when it shows none."""
+        if workflow_id == self._workflow_id and self._scrim is not None and self._scrim.parentWidget() is view:
+            return
+        self._put_away()
+        if self._scrim is not None:
+            self._scrim.leave()
+            self._scrim = None
+        self._workflow_id = workflow_id
+        if view is not None:
+            self._scrim = Scrim(view)
+        self._show_next()
+
+    def open(self, question_id: str) -> None:
+        """Show this question, from the inbox or the transcript, also when it was put aside before."""
+        question = self.queue.bring_back(question_id)
+        if question is None:
+            self.notice.emit(_("This question is no longer open."))
+        elif question.workflow_id != self._workflow_id or self._scrim is None:
+            self._wanted = question_id
+            self.workflow_wanted.emit(question.workflow_id)
+        else:
+            self._put_away()
+            self._present(question)
+
+    def skip(self, question_id: str) -> None:
+        """Skip a question without opening it."""
+        self.jobs.start(self._send(question_id, None))
+
+    def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
+        return self.queue.pending(workflow_id)
+
+    def set_notifications(self, on: bool) -> None:
+        """The setting: notifications of the desktop and alerts in the task bar."""
+        self.attention.enabled = on
+
+    def retranslate(self) -> None:
+        """The language changed."""
+        if self.dialog is not None:
+            self.dialog.retranslate()
+
+    # from the engine ----------------------------------------------------------------------------------------------------------------
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """A question was asked or closed."""
+        if event.chunk_type is ChunkType.USER_QUESTION_START:
+            asked = event.data.get("user_question") or {}
+            self.jobs.start(self._asked(str(asked.get("question_id", ""))))
+        elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
+            self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
+        if topic in ("question", "workflow"):
+            self._reload_timer.ask()
+
+    async def _reload(self) -> None:
+        async with self._reading:
+            self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
+        if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
+            self._put_away()
+        self._refresh()
+
+    async def _asked(self, question_id: str) -> None:
+        async with self._reading:
+            question = await self._bridge.call(lambda a: a.questions.get(question_id))
+            new = question.status is QuestionStatus.PENDING and self.queue.add(question)
+        if new:
+            self.attention.call(question.agent_name or _("The agent"), question.spec.question)
+            self._refresh()
+
+    def _closed(self, question_id: str, status: str) -> None:
+        was_open = self.dialog is not None and self.dialog.question.id == question_id
+        if was_open:
+            self._put_away()
+        if self.queue.close(question_id) is not None and status == QuestionStatus.TIMEOUT:
+            self.notice.emit(_("A question was not answered in time."))
+        self._unreported_ms.pop(question_id, None)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self.dialog is not None:
+            self.dialog.set_place(self.queue.place(self.dialog.question.id))
+        self._tell_count()
+        self._show_next()
+
+    def _tell_count(self) -> None:
+        total = len(self.queue) + len(self.approvals) + len(self.parents)
+        self.attention.set_count(total)
+        self.pending_changed.emit(total)
+
+    def _approval_asked(self, request: ApprovalRequest) -> None:
+        self.attention.call(approval_wording.agent_name(request), approval_wording.title(request))
+
+    def _parent_asked(self, asked: ParentQuestion) -> None:
+        self.attention.call(asked.agent_name or _("The agent"), asked.question)
+
+    def _covers(self, widget: QWidget) -> bool:
+        """Whether the shade of an open question lies over a widget."""
+        view = self._scrim.parentWidget() if self._scrim is not None else None
+        return self.dialog is not None and view is not None and view.isAncestorOf(widget)
+
+    # the dialog ---------------------------------------------------------------------------------------------------------------------
+
+    def _show_next(self) -> None:
+        if self.dialog is None and self._scrim is not None:
+            wanted, self._wanted = self.queue.get(self._wanted), ""
+            here = wanted is not None and wanted.workflow_id == self._workflow_id
+            question = wanted if here else self.queue.next_for(self._workflow_id)
+            if question is not None:
+                self._present(question)
+
+    def _show_oldest(self) -> None:
+        """The notification was clicked."""
+        window = self._window.window()
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if self.dialog is not None:
+            return
+        waiting = self.queue.pending()
+        others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
+        oldest = min((each.created_at for each in others), default=None)
+        if waiting and (oldest is None or waiting[0].created_at <= oldest):
+            self.open(waiting[0].id)
+        elif others:
+            self.workflow_wanted.emit(min(others, key=lambda each: each.created_at).workflow_id)
+
+    def _present(self, question: UserQuestion) -> None:
+        if self._scrim is None:
+            return
+        dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
+        dialog.submitted.connect(lambda answer: self.jobs.start(self._send(question.id, answer)))
+        dialog.skipped.connect(lambda: self.jobs.start(self._send(question.id, None)))
+        dialog.postponed.connect(lambda draft: self._postponed(question.id, draft))
+        self.dialog = dialog
+        dialog.set_remaining(self._remaining(question))
+        self._scrim.hold(dialog)
+        self._visible_since = self._monotonic()
+        self._timer.start()
+
+    def _put_away(self) -> None:
+        """Hide the dialog, keep what was entered, count the time it was seen."""
+        if self.dialog is None:
+            return
+        self._count_time()
+        self._report(self.dialog.question.id)
+        self.queue.keep_draft(self.dialog.question.id, self.dialog.entered())
+        self.dialog.close_quietly()
+        self._forget_dialog()
+
+    def _forget_dialog(self) -> None:
+        self._timer.stop()
+        self._visible_since = None
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None
+        if self._scrim is not None:
+            self._scrim.hold(None)
+
+    def _postponed(self, question_id: str, draft: QuestionAnswer) -> None:
+        self._count_time()
+        self._report(question_id)
+        self.queue.put_aside(question_id, draft)
+        self._forget_dialog()
+        self._refresh()
+
+    async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
+        """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
+
+        def work(atelier: Any) -> Any:
+            return atelier.questions.skip(question_id) if answer is None else atelier.questions.answer(question_id, answer)
+
+        try:
+            await self._bridge.call(work)
+        except Exception as error:
+            if self.dialog is not None and self.dialog.question.id == question_id:
+                self.dialog.show_error(error_text(error))
+            else:
+                self.notice.emit(error_text(error))
+            return
+        self._closed(question_id, "answered" if answer is not None else "skipped")
+
+    # visible time -------------------------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Once a second while a dialog is open: count the time it could be seen and show what is left."""
+        if self.dialog is None:
+            return
+        self._count_time()
+        question = self.dialog.question
+        remaining = self._remaining(question)
+        self.dialog.set_remaining(remaining)
+        gathered = self._unreported_ms.get(question.id, 0)
+        if gathered >= REPORT_MS or (remaining is not None and remaining <= 0):
+            self._report(question.id)
+
+    def _in_sight(self) -> bool:
+        return self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+
+    def _count_time(self) -> None:
+        now = self._monotonic()
+        if self.dialog is not None and self._visible_since is not None and self._in_sight():
+            question_id = self.dialog.question.id
+            passed = round((now - self._visible_since) * 1000)
+            self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + min(passed, 2 * REPORT_MS)
+        self._visible_since = now
+
+    def _remaining(self, question: UserQuestion) -> float | None:
+        """Seconds left, None without a timeout."""
+        if question.timeout_s <= 0:
+            return None
+        return question.timeout_s - (question.seen_ms + self._unreported_ms.get(question.id, 0)) / 1000
+
+    def _report(self, question_id: str) -> None:
+        gathered = self._unreported_ms.pop(question_id, 0)
+        question = self.queue.get(question_id)
+        if gathered <= 0 or question is None:
+            return
+        counted = question.model_copy(update={"seen_ms": question.seen_ms + gathered})
+        self.queue.add(counted)
+        if self.dialog is not None and self.dialog.question.id == question_id:
+            self.dialog.question = counted
+        self.jobs.start(self._bridge.call(lambda a: a.questions.seen(question_id, gathered)))

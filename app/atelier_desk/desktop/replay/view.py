@@ -1,0 +1,335 @@
+"""A run shown again over the conversation: transcript, agents and tasks after each event, a slider, and a fork from any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.entries import Entry
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.view import ChatView, EntryWidget
+from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.panes.wording import clock_time, duration
+from atelier_desk.desktop.replay.past import PastSide, PastTeam, show_entries
+from atelier_desk.desktop.replay.player import SPEEDS, Player
+from atelier_desk.desktop.replay.scrubber import Scrubber
+from atelier_desk.desktop.replay.words import mark_role, mark_title
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, label
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.team_replay import Snapshot
+    from atelier_desk.engine.services.team_views import Mark, Timeline
+
+SIDE_FROM = 620
+"""Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""
+
+
+class ReplayView(Translated, QWidget):
+    """``replay-view``. Nothing runs and nothing changes here: every moment is made from the journal.
+
+    Keys: ← and → an event back and on, Page keys ten, Home and End the ends, Space plays and pauses, Esc closes.
+
+    Signals:
+        closed: back to the conversation.
+        fork_wanted: workflow id and stream number.
+        quoted: put this text into the composer.
+        failed: a sentence for a person.
+    """
+
+    closed = Signal()
+    fork_wanted = Signal(str, int)
+    quoted = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bridge = bridge
+        self.setObjectName("replay-view")
+        mark(self, "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.workflow_id, self.root_run_id = "", ""
+        self.marks: tuple[Mark, ...] = ()
+        self.snapshot: Snapshot | None = None
+        self._names: dict[str, str] = {}
+        self._agent = ""
+        self._loading = False
+        self._wide: bool | None = None
+        self.jobs = Jobs(self, self.failed.emit)
+        self.team = PastTeam(self)
+        self.host = TranscriptHost(self, self.team)
+        self.host.versions = False
+        self.player = Player(self)
+        self._build()
+        self._connect()
+        self.retranslate()
+
+    # -- building -------------------------------------------------------------------------------------------------------------
+    def _build(self) -> None:
+        self.view = ChatView(self._make_widget, self)
+        self.view.setObjectName("replay-transcript")
+        self.side = PastSide(self)
+        self.body = QSplitter(Qt.Orientation.Horizontal, self)
+        self.body.setChildrenCollapsible(False)
+        self.body.addWidget(self.view)
+        self.body.addWidget(self.side)
+        self.body.setStretchFactor(0, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._build_top())
+        column.addWidget(Line(self))
+        column.addWidget(self.body, 1)
+        column.addWidget(Line(self))
+        column.addLayout(self._build_bottom())
+
+    def _build_top(self) -> QHBoxLayout:
+        self._title = label("", "title", self)
+        self._pill = Pill("", "accent", self)
+        self._whose = ElidedLabel("", self)
+        mark(self._whose, "muted")
+        self.close_button = IconButton("x", parent=self)
+        self.close_button.setObjectName("replay-close")
+        row = QHBoxLayout()
+        row.setContentsMargins(20, 8, 12, 8)
+        row.setSpacing(10)
+        row.addWidget(self._title)
+        row.addWidget(self._pill)
+        row.addWidget(self._whose, 1)
+        row.addWidget(self.close_button)
+        return row
+
+    def _build_bottom(self) -> QVBoxLayout:
+        self._event = ElidedLabel("", self)
+        self._event.setObjectName("replay-event")
+        mark(self._event, "strong")
+        self._when = label("", "small", self)
+        self.scrubber = Scrubber(self)
+        self._first = IconButton("step-back", parent=self)
+        self._first.setObjectName("replay-back")
+        self.play = IconButton("play", parent=self, role="accent")
+        self.play.setObjectName("replay-play")
+        self._next = IconButton("step-forward", parent=self)
+        self._next.setObjectName("replay-on")
+        self.fork = QPushButton(self)
+        self.fork.setObjectName("replay-fork")
+        self._speeds = QButtonGroup(self)
+        words = QHBoxLayout()
+        words.setSpacing(10)
+        words.addWidget(self._event, 1)
+        words.addWidget(self._when)
+        keys = QHBoxLayout()
+        keys.setSpacing(4)
+        for button in (self._first, self.play, self._next):
+            keys.addWidget(button)
+        keys.addSpacing(8)
+        for speed in SPEEDS:
+            chip = QPushButton(f"{speed}×", self)
+            chip.setObjectName(f"replay-speed-{speed}")
+            chip.setCheckable(True)
+            chip.setChecked(speed == SPEEDS[0])
+            mark(chip, "chip-plain")
+            self._speeds.addButton(chip, speed)
+            keys.addWidget(chip)
+        keys.addStretch(1)
+        keys.addWidget(self.fork)
+        box = QVBoxLayout()
+        box.setContentsMargins(20, 10, 20, 12)
+        box.setSpacing(4)
+        box.addLayout(words)
+        box.addWidget(self.scrubber)
+        box.addLayout(keys)
+        return box
+
+    def _connect(self) -> None:
+        self.scrubber.valueChanged.connect(self._on_value)
+        self.player.moved.connect(self._on_moved)
+        self.player.playing_changed.connect(lambda *_: self._say())
+        self.play.clicked.connect(lambda *_: self.player.toggle())
+        self._first.clicked.connect(lambda *_: self.player.step(-1))
+        self._next.clicked.connect(lambda *_: self.player.step(1))
+        self._speeds.idClicked.connect(self.player.set_speed)
+        self.fork.clicked.connect(lambda *_: self.fork_wanted.emit(self.workflow_id, self.seq))
+        self.close_button.clicked.connect(lambda *_: self.leave())
+        self.side.agent_chosen.connect(self.show_agent)
+        self.host.agent_requested.connect(self.show_agent)
+        self.host.quote_requested.connect(self.quoted)
+        for refused in (self.host.question_requested, self.host.resume_requested, self.host.stop_requested, self.host.pause_requested):
+            refused.connect(self._refuse)
+        keys = {
+            "Left": lambda: self.player.step(-1),
+            "Right": lambda: self.player.step(1),
+            "PgUp": lambda: self.player.step(-10),
+            "PgDown": lambda: self.player.step(10),
+            "Home": lambda: self.player.seek(0),
+            "End": lambda: self.player.seek(self.player.last),
+            "Space": self.player.toggle,
+            "Esc": self.leave,
+        }
+        for key, action in keys.items():
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(action)
+        theme().changed.connect(self._dress)
+        theme().changed.connect(self._turn_body)
+        self._dress()
+
+    def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
+        from atelier_desk.desktop.chat.messages import make_widget
+
+        return make_widget(entry, self.host, parent)
+
+    # -- opening --------------------------------------------------------------------------------------------------------------
+    async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
+        """Show a turn as it was after stream event ``seq``; 0 shows its end."""
+        timeline: Timeline = await self.bridge.call(lambda a: a.teams.timeline(root_run_id))
+        self.workflow_id, self.root_run_id, self._agent = workflow_id, root_run_id, root_run_id
+        self.marks = timeline.marks
+        self._names = {run.run_id: run.name for run in timeline.runs}
+        self.snapshot = None
+        self.view.set_entries([])
+        place = len(self.marks) - 1
+        if seq:
+            place = max((number for number, each in enumerate(self.marks) if each.seq <= seq), default=0)
+        self.player.set_times([each.time for each in self.marks], place)
+        self._quiet_scrubber()
+        self._say()
+        self._load()
+        self.scrubber.setFocus()
+
+    def leave(self) -> None:
+        """Stop playing and go back to the conversation."""
+        self.player.pause()
+        self.closed.emit()
+
+    def _refuse(self, *_ids: object) -> None:
+        self.failed.emit(_("Nothing can be changed in a replay. Fork from here to go on another way."))
+
+    def _quiet_scrubber(self) -> None:
+        self.scrubber.blockSignals(True)
+        self.scrubber.set_events([mark_role(each) for each in self.marks])
+        self.scrubber.setValue(self.player.place)
+        self.scrubber.blockSignals(False)
+
+    # -- moving ---------------------------------------------------------------------------------------------------------------
+    @property
+    def mark(self) -> Mark | None:
+        """The event the replay stands at."""
+        return self.marks[self.player.place] if self.marks else None
+
+    @property
+    def seq(self) -> int:
+        return self.mark.seq if self.mark is not None else 0
+
+    def _on_value(self, value: int) -> None:
+        if value != self.player.place:
+            self.player.seek(value)
+
+    def _on_moved(self, place: int) -> None:
+        self.scrubber.blockSignals(True)
+        self.scrubber.setValue(place)
+        self.scrubber.blockSignals(False)
+        self._say()
+        self._load()
+
+    def _load(self) -> None:
+        """Read the moment; while one is read only the newest wish counts."""
+        if not self._loading and self.marks:
+            self._loading = True
+            self.jobs.start(self._read())
+
+    async def _read(self) -> None:
+        workflow_id, root, seq = self.workflow_id, self.root_run_id, self.seq
+        try:
+            snapshot = await self.bridge.call(lambda a: a.teams.at(workflow_id, root, seq))
+        finally:
+            self._loading = False
+        if (workflow_id, root) != (self.workflow_id, self.root_run_id):
+            self._load()
+            return
+        self.snapshot = snapshot
+        self._show()
+        if seq != self.seq:
+            self._load()
+        else:
+            self.player.shown()
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def show_agent(self, run_id: str) -> None:
+        """Show another agent's transcript at the same moment."""
+        self._agent = run_id
+        self._show()
+
+    def _show(self) -> None:
+        snapshot = self.snapshot
+        if snapshot is None:
+            return
+        self.team.show(snapshot)
+        own = self._agent == self.root_run_id
+        show_entries(self.view, snapshot.entries if own else snapshot.transcripts.get(self._agent, ()))
+        self.side.show_snapshot(snapshot)
+        self.side.mark_agent(self._agent)
+        self._say()
+
+    def _say(self) -> None:
+        at = self.mark
+        count = len(self.marks)
+        self.play.set_icon("pause" if self.player.playing else "play")
+        self.play.describe(_("Pause") if self.player.playing else _("Play"), "Space")
+        self._first.setEnabled(self.player.place > 0)
+        self._next.setEnabled(self.player.place < self.player.last)
+        self.fork.setEnabled(at is not None)
+        agent = self._names.get(self._agent, "")
+        self._whose.setText(agent if self._agent != self.root_run_id else _("Nothing runs and nothing changes here."))
+        if at is None:
+            self._event.setText("")
+            self._when.setText("")
+            return
+        name = self._names.get(at.run_id, "")
+        title = mark_title(at, name)
+        shown = title if at.run_id == self.root_run_id or name in title else f"{name} · {title}"
+        self._event.setText(shown)
+        since = duration((at.time - self.marks[0].time).total_seconds() * 1000)
+        place = _("event {place} of {count}", place=self.player.place + 1, count=count)
+        self._when.setText(f"{clock_time(at.time)} · +{since} · {place}")
+        self.scrubber.setAccessibleDescription(f"{shown}, {self._when.text()}")
+
+    def _dress(self) -> None:
+        self.fork.setIcon(theme().icon("git-branch", "text"))
+        self.fork.setIconSize(QSize(theme().px(14), theme().px(14)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._turn_body()
+
+    def _turn_body(self) -> None:
+        """Agents and tasks beside the transcript where there is width, as a band below it otherwise."""
+        wide = self.width() >= theme().px(SIDE_FROM)
+        if wide == self._wide:
+            return
+        self._wide = wide
+        self.body.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+        self.side.lie_down(not wide)
+        side = theme().px(210 if wide else 150)
+        whole = self.width() if wide else self.body.height()
+        self.body.setSizes([max(1, whole - side), side])
+
+    def retranslate(self) -> None:
+        self._title.setText(_("Replay"))
+        self._pill.setText(_("read only"))
+        self.fork.setText(" " + _("Fork from here"))
+        self.fork.setAccessibleName(_("Fork from here"))
+        self.fork.setToolTip(_("A new workflow with everything up to this event; it can go on another way"))
+        self.close_button.describe(_("Close the replay"), "Esc")
+        self._first.describe(_("Previous event"), "Left")
+        self._next.describe(_("Next event"), "Right")
+        self.scrubber.setAccessibleName(_("Place in the replay"))
+        self.setAccessibleName(_("Replay of the run"))
+        for speed in SPEEDS:
+            self._speeds.button(speed).setAccessibleName(_("Speed {speed}", speed=f"{speed}×"))
+        self._say()

@@ -1,0 +1,128 @@
+"""What the stretches and events of a run are called, for the timeline and the replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.team_views import Mark, Span
+
+_WAITS = {
+    "user": N_("Waits for you"),
+    "approval": N_("Waits for an approval"),
+    "parent": N_("Waits for its parent"),
+    "children": N_("Waits for its agents"),
+}
+_PAUSES = {
+    "user": N_("Paused"),
+    "limit": N_("Stopped at a limit"),
+    "loop": N_("Stopped at a repetition"),
+    "step": N_("Waits for a step"),
+}
+STATUS_WORDS = {
+    "ok": N_("done"),
+    "error": N_("failed"),
+    "interrupted": N_("interrupted"),
+    "cancelled": N_("stopped"),
+    "timeout": N_("timed out"),
+    "rejected": N_("rejected"),
+    "running": N_("working"),
+}
+_MARKS = {
+    "run_started": N_("{name} starts"),
+    "user_message": N_("Message"),
+    "model_replied": N_("Reply of {name}"),
+    "reply_interrupted": N_("Reply cut off"),
+    "model_retried": N_("The model is asked again"),
+    "tool_call_started": N_("{name} starts"),
+    "tool_call_finished": N_("{name} ends"),
+    "output_shown": N_("Output shown"),
+    "task_changed": N_("Task"),
+    "question_asked": N_("Question asked"),
+    "question_answered": N_("Question answered"),
+    "injected": N_("Note to the model"),
+    "approval_requested": N_("Approval asked"),
+    "approval_decided": N_("Approval decided"),
+    "approval_asked_again": N_("Approval asked again"),
+    "children_planned": N_("Sub-agents planned"),
+    "child_started": N_("Sub-agent starts"),
+    "child_finished": N_("Sub-agent ends"),
+    "child_asked": N_("Sub-agent asks"),
+    "child_answered": N_("Sub-agent answered"),
+    "children_joined": N_("Waits for sub-agents"),
+    "parent_asked": N_("Parent asked"),
+    "parent_answered": N_("Parent answered"),
+    "limits_raised": N_("Limits raised"),
+    "entry_pinned": N_("Pin changed"),
+    "compaction_undone": N_("Compaction undone"),
+    "context_compacted": N_("Older messages shortened"),
+    "window_learned": N_("The context window is smaller than thought"),
+    "limit_reached": N_("Limit reached"),
+    "loop_detected": N_("Repetition noticed"),
+    "run_resumed": N_("Goes on"),
+    "run_failed": N_("Failed"),
+    "run_finished": N_("{name} is done"),
+}
+_OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
+_OF_SOMETHING = frozenset(
+    {
+        "task_changed",
+        "approval_requested",
+        "approval_decided",
+        "child_started",
+        "child_finished",
+        "child_asked",
+        "child_answered",
+        "limits_raised",
+    }
+)
+"""Kinds after which the name of the thing is told."""
+_NOTABLE: dict[str, Role] = {
+    "user_message": "accent",
+    "child_started": "accent",
+    "child_finished": "accent",
+    "question_asked": "warn",
+    "approval_requested": "warn",
+    "parent_asked": "warn",
+    "limit_reached": "warn",
+    "loop_detected": "warn",
+    "run_paused": "warn",
+    "run_failed": "err",
+    "run_finished": "ok",
+}
+
+
+def span_title(span: Span) -> str:
+    """A stretch in a few words: the tool's name, the model request, or what was waited for."""
+    if span.kind == "tool":
+        return span.label
+    if span.kind == "model":
+        return _("Model request")
+    words = _WAITS if span.kind == "wait" else _PAUSES
+    return _(words.get(span.label, _PAUSES["user"] if span.kind == "paused" else _WAITS["user"]))
+
+
+def bar_title(span: Span) -> str:
+    """A stretch in a word, for a narrow bar."""
+    return _("Model") if span.kind == "model" else span_title(span)
+
+
+def mark_title(mark: Mark, agent: str = "") -> str:
+    """An event in a few words; ``agent`` is the name of the run it belongs to."""
+    if mark.kind == "run_paused":
+        return _(_PAUSES.get(mark.label, _PAUSES["user"]))
+    text = _MARKS.get(mark.kind)
+    if text is None:
+        return mark.kind.replace("_", " ")
+    name = agent if mark.kind in _OF_AGENT else mark.label or agent
+    if mark.kind in _OF_SOMETHING:
+        return _("{name}: {text}", name=_(text), text=name) if name else _(text)
+    return _(text, name=name)
+
+
+def mark_role(mark: Mark) -> Role | None:
+    """The colour of an event that deserves a tick of its own among many, None for the others."""
+    return _NOTABLE.get(mark.kind)

@@ -1,0 +1,361 @@
+"""The form of one agent: every field of its configuration, what is wrong said under the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.panes.wording import locale, number
+from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
+from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Lifecycle, ToolDialect, ToolMode
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.i18n import N_, _
+
+TITLES = {
+    "name": N_("Name"), "provider": N_("Provider"), "model": N_("Model"), "system_prompt": N_("Instructions"), "tools": N_("Tools"),
+    "temperature": N_("Temperature"), "max_tokens": N_("Longest reply (tokens)"), "enable_thinking": N_("Let it think before it answers"),
+    "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
+    "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
+    "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
+    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("When it asks before it acts"),
+}  # fmt: skip
+CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
+    "tool_mode": (
+        (ToolMode.DIRECT, N_("All definitions at once")),
+        (ToolMode.SECTIONS, N_("By section, through plans")),
+        (ToolMode.INVOKE, N_("As a list, called through one tool")),
+    ),
+    "tool_dialect": (
+        (ToolDialect.AUTO, N_("As fits the model")),
+        (ToolDialect.NATIVE, N_("Native function calling")),
+        (ToolDialect.XML, N_("XML in the text")),
+        (ToolDialect.GUIDED, N_("Guided (very small models)")),
+    ),
+    "approval": (
+        (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
+        (ApprovalMode.MANUAL, N_("Manual: before every call")),
+        (ApprovalMode.AUTO, N_("Automatic: never")),
+    ),
+    "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),
+}
+_MESSAGES = {
+    "string_too_short": N_("must not be blank"),
+    "value_error": N_("must not be blank"),
+    "string_too_long": N_("is too long: {length} of {max_length} characters"),
+    "greater_than_equal": N_("must be at least {ge}"),
+    "less_than_equal": N_("must be at most {le}"),
+}
+_LIST_FIELDS = ("sections",)
+_NOT_OFFERED = ("mcp_servers",)
+"""Parts of an agent file that nothing acts on yet: they are kept as they are and not shown."""
+_BUDGET = ("max_cost", "max_total", "max_seconds", "max_tool_calls")
+
+
+def _spin(low: int, high: int, parent: QWidget) -> QSpinBox:
+    made = QSpinBox(parent)
+    made.setRange(low, high)
+    made.setGroupSeparatorShown(True)
+    pad(made)
+    return made
+
+
+def _decimal(low: float, high: float, step: float, places: int, parent: QWidget) -> QDoubleSpinBox:
+    made = QDoubleSpinBox(parent)
+    made.setRange(low, high)
+    made.setSingleStep(step)
+    made.setDecimals(places)
+    made.setGroupSeparatorShown(True)
+    pad(made)
+    return made
+
+
+class AgentForm(Translated, QWidget):
+    """``agent-form``. Controls are named ``agent-<field>``; a budget of 0 means no cap."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("agent-form")
+        self._base: AgentConfig | None = None
+        self._models: list[ModelInfo] = []
+        self._filling = False
+        self.fields: dict[str, QWidget] = {}
+        self._captions: dict[str, QLabel] = {}
+        self._errors: dict[str, QLabel] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(12)
+        self._make_fields()
+        self._lay_out()
+        self._connect()
+        self.retranslate()
+
+    # building -----------------------------------------------------------------------------------------------------------------------
+
+    def _make_fields(self) -> None:
+        self.name, self.system_prompt = QLineEdit(self), QPlainTextEdit(self)
+        self.name.setMaxLength(limits.AGENT_NAME)
+        self.system_prompt.setTabChangesFocus(True)
+        self.system_prompt.setFixedHeight(theme().px(110))
+        self.provider, self.model = QComboBox(self), QComboBox(self)
+        self.model.setEditable(True)
+        self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        for box in (self.provider, self.model):
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(8)
+        self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
+        self.thinking = QCheckBox(self)
+        self.tools = ToolBoxes(self)
+        self.cost = PromptCostNote(self)
+        self.fields = {
+            "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
+            "temperature": self.temperature, "max_tokens": _spin(*limits.MAX_TOKENS, self), "enable_thinking": self.thinking,
+            "approval": QComboBox(self), "question_timeout_s": _decimal(0, 86_400, 30, 0, self),
+            "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
+            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": QComboBox(self),
+            "max_cost": _decimal(0, 10_000, 0.5, 2, self), "max_total": _spin(0, 100_000_000, self),
+            "max_seconds": _decimal(0, 1_000_000, 60, 0, self), "max_tool_calls": _spin(0, 100_000, self),
+            "sections": QLineEdit(self),
+        }  # fmt: skip
+        for name, choices in CHOICES.items():
+            for value, _text in choices:
+                self._box(name).addItem("", value)
+        for name, field in self.fields.items():
+            if name != "tools":
+                field.setObjectName(f"agent-{name.replace('_', '-')}")
+
+    def _cell(self, name: str) -> QVBoxLayout:
+        """Caption, control, problem."""
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        caption, error = label("", "muted", self, wrap=True), label("", "error", self, wrap=True)
+        error.setObjectName(f"agent-error-{name.replace('_', '-')}")
+        error.hide()
+        caption.setBuddy(self.fields[name])
+        self._captions[name], self._errors[name] = caption, error
+        if name == "enable_thinking":
+            caption.hide()
+        else:
+            column.addWidget(caption)
+        column.addWidget(self.fields[name])
+        if name == "tool_mode":
+            column.addWidget(self.cost)
+        column.addWidget(error)
+        return column
+
+    def _lay_out(self) -> None:
+        for row in (("name",), ("provider", "model"), ("system_prompt",), ("tools",), ("temperature", "max_tokens")):
+            line = QHBoxLayout()
+            line.setSpacing(16)
+            for name in row:
+                line.addLayout(self._cell(name), 1)
+            self._column.addLayout(line)
+        self._more_heading = label("", "heading", self)
+        self._column.addSpacing(4)
+        self._column.addWidget(self._more_heading)
+        self._column.addLayout(self._cell("enable_thinking"))  # a line of its own: its text does not wrap
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(12)
+        more = [name for name in self.fields if name not in self._captions]
+        for number_, name in enumerate(more):
+            cell = self._cell(name)
+            cell.addStretch(1)  # not an alignment to the top: a wrapped text would get the height of its narrowest guess, and be cut
+            grid.addLayout(cell, number_ // 2, number_ % 2)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        self._column.addLayout(grid)
+
+    def _connect(self) -> None:
+        for field in self.fields.values():
+            if isinstance(field, QLineEdit | QPlainTextEdit):
+                field.textChanged.connect(self._edited)
+            elif isinstance(field, QSpinBox | QDoubleSpinBox):
+                field.valueChanged.connect(self._edited)
+            elif isinstance(field, QCheckBox):
+                field.toggled.connect(self._edited)
+            elif isinstance(field, QComboBox):
+                field.currentTextChanged.connect(self._edited)
+        self.tools.changed.connect(self._edited)
+        self.provider.currentTextChanged.connect(lambda _text: self._offer_models())
+
+    def _box(self, name: str) -> QComboBox:
+        box = self.fields[name]
+        if not isinstance(box, QComboBox):
+            raise TypeError(name)
+        return box
+
+    def _value(self, name: str) -> Any:
+        field = self.fields[name]
+        if isinstance(field, QComboBox):
+            return field.currentData() if name in CHOICES else field.currentText().strip()
+        if isinstance(field, QSpinBox | QDoubleSpinBox):
+            return field.value()
+        if isinstance(field, QCheckBox):
+            return field.isChecked()
+        if isinstance(field, QPlainTextEdit):
+            return field.toPlainText()
+        if isinstance(field, ToolBoxes):
+            return field.enabled()
+        text = field.text().strip() if isinstance(field, QLineEdit) else ""
+        return tuple(filter(None, (part.strip() for part in text.split(",")))) if name in _LIST_FIELDS else text
+
+    def _put(self, name: str, value: Any) -> None:
+        field = self.fields[name]
+        if isinstance(field, QComboBox) and name in CHOICES:
+            if field.findData(value) < 0:  # from an agent file: not offered, and not changed behind its owner's back
+                field.addItem(str(value), value)
+            field.setCurrentIndex(field.findData(value))
+        elif isinstance(field, QComboBox):
+            if field.findText(value) < 0 and value:
+                field.addItem(value)
+            field.setCurrentText(value)
+        elif isinstance(field, QSpinBox):
+            field.setValue(int(value or 0))
+        elif isinstance(field, QDoubleSpinBox):
+            field.setValue(float(value or 0))
+        elif isinstance(field, QCheckBox):
+            field.setChecked(bool(value))
+        elif isinstance(field, QPlainTextEdit):
+            field.setPlainText(value)
+        elif isinstance(field, ToolBoxes):
+            field.set_enabled(value)
+        elif isinstance(field, QLineEdit):
+            field.setText(", ".join(value) if name in _LIST_FIELDS else value)
+
+    # what the page uses -------------------------------------------------------------------------------------------------------------
+
+    def set_models(self, providers: list[str], models: list[ModelInfo]) -> None:
+        """The providers there are and what they offer; embedders are left out."""
+        chosen, self._filling = self.provider.currentText(), True
+        self._models = [info for info in models if not info.embedding]
+        self.provider.clear()
+        self.provider.addItems(providers)
+        if chosen:
+            self._put("provider", chosen)
+        self._filling = False
+        self._offer_models()
+
+    def show_config(self, config: AgentConfig) -> None:
+        """Fill the form."""
+        self._base, self._filling = config, True
+        for name in self.fields:
+            if name not in _BUDGET:
+                self._put(name, getattr(config, name))
+        budget = config.budget
+        for name, value in zip(_BUDGET, (budget.max_cost, budget.max_tokens, budget.max_seconds, budget.max_tool_calls), strict=True):
+            self._put(name, value)
+        self._filling = False
+        self._offer_models()
+        self.show_errors({})
+
+    def values(self) -> dict[str, Any]:
+        """What is entered, as fields of ``AgentConfig``."""
+        found = {name: self._value(name) for name in self.fields if name not in _BUDGET}
+        cost, tokens, seconds, calls = (self._value(name) or None for name in _BUDGET)
+        return found | {"budget": {"max_cost": cost, "max_tokens": tokens, "max_seconds": seconds, "max_tool_calls": calls}}
+
+    def config(self) -> AgentConfig | None:
+        """The configuration, or None with every problem shown under its field."""
+        try:
+            kept = {name: getattr(self._base, name) for name in _NOT_OFFERED} if self._base is not None else {}
+            made = AgentConfig(**kept, **self.values())
+        except ValidationError as error:
+            self.show_errors({str(item["loc"][0]): _sentence(item) for item in error.errors(include_url=False)})
+            return None
+        self.show_errors({})
+        return made
+
+    def draft(self) -> AgentConfig | None:
+        """What is entered so far, for an estimate; None while it is no configuration."""
+        values = self.values()
+        try:
+            return AgentConfig(**(values | {"name": values["name"] or "?"}))
+        except ValidationError:
+            return None
+
+    def edited(self) -> bool:
+        """Whether something differs from what was shown."""
+        if self._base is None:
+            return False
+        kept = self._base.model_dump(exclude={"budget"}) | {"budget": Budget.model_dump(self._base.budget)}
+        now = self.values()
+        return any(now[name] != kept[name] for name in now)
+
+    def show_errors(self, errors: dict[str, str]) -> None:
+        """Problems by field; fields without one are cleared."""
+        for name, error in self._errors.items():
+            error.setText(errors.get(name, ""))
+            error.setVisible(name in errors)
+
+    # behaviour ----------------------------------------------------------------------------------------------------------------------
+
+    def _edited(self, *_args: object) -> None:
+        if not self._filling:
+            self.changed.emit()
+
+    def _offer_models(self) -> None:
+        if self._filling:
+            return
+        self._filling = True
+        chosen, provider = self.model.currentText(), self.provider.currentText()
+        self.model.clear()
+        self.model.addItems([info.name for info in self._models if info.provider == provider])
+        self.model.setCurrentText(chosen)
+        self._filling = False
+
+    def retranslate(self) -> None:
+        for name, caption in self._captions.items():
+            caption.setText(_(TITLES[name]))
+            self.fields[name].setAccessibleName(_(TITLES[name]))
+        title = TITLES["enable_thinking"]
+        self.thinking.setText(_(title))
+        self._more_heading.setText(_("TOOLS, LIMITS AND BUDGET"))
+        for name, choices in CHOICES.items():
+            for row, (_value, text) in enumerate(choices):
+                self._box(name).setItemText(row, _(text))
+        for field in self.fields.values():
+            if isinstance(field, QSpinBox | QDoubleSpinBox):
+                field.setLocale(locale())
+        for name in _BUDGET:
+            field = self.fields[name]
+            if isinstance(field, QSpinBox | QDoubleSpinBox):
+                field.setSpecialValueText(_("no limit"))
+        for name in _LIST_FIELDS:
+            field = self.fields[name]
+            if isinstance(field, QLineEdit):
+                field.setPlaceholderText(_("separated by commas"))
+        self.tools.retranslate()
+        self.cost.retranslate()
+
+
+def _sentence(item: Any) -> str:
+    """A pydantic error in the reader's words."""
+    text = _MESSAGES.get(str(item["type"]))
+    if text is None:
+        return str(item["msg"])
+    context = {key: number(value) if isinstance(value, int) else value for key, value in (item.get("ctx") or {}).items()}
+    if item["type"] == "string_too_long":
+        context["length"] = number(len(item["input"]))
+    return _(text, **context) if context else _(text)

@@ -1,0 +1,107 @@
+"""A line that says that something longer goes on: what, for how long, how far, and a button that stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import duration
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Spinner, label
+from atelier_desk.i18n import _
+
+
+class Busy(QWidget):
+    """Hidden until ``watch`` is given a task. ``set_progress`` shows a bar, ``note`` a sentence that stays after the task."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._task: asyncio.Task[Any] | None = None
+        self._on_stop: Callable[[], object] | None = None
+        self._since = 0.0
+        self._what = ""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(6)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self._spinner = Spinner(self)
+        self.text = label("", "muted", self, wrap=True)
+        self.text.setObjectName("busy-text")
+        self.stop = QPushButton(_("Stop"), self)
+        self.stop.setObjectName("busy-stop")
+        self.stop.clicked.connect(lambda *_: self.cancel())
+        row.addWidget(self._spinner)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.stop)
+        self._bar = QProgressBar(self)
+        self._bar.setTextVisible(False)
+        self._bar.hide()
+        column.addLayout(row)
+        column.addWidget(self._bar)
+        self._timer = QTimer(self)
+        self._timer.setInterval(1_000)
+        self._timer.timeout.connect(self._show_time)
+        self.hide()
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None
+
+    def watch(self, task: asyncio.Task[Any], what: str, on_stop: Callable[[], object] | None = None) -> None:
+        """Show ``what`` until the task is over. Stop cancels the task, or calls ``on_stop`` instead."""
+        self._task, self._what, self._on_stop = task, what, on_stop
+        self._since = time.monotonic()
+        self.stop.setText(_("Stop"))
+        self.stop.setAccessibleName(_("Stop: {what}", what=what))
+        self.stop.show()
+        self._spinner.show()
+        mark(self.text, "muted")
+        self._show_time()
+        self.show()
+        self._timer.start()
+        task.add_done_callback(self._done)
+
+    def set_progress(self, done: int, total: int) -> None:
+        """A bar of ``done`` out of ``total``."""
+        self._bar.setRange(0, max(1, total))
+        self._bar.setValue(done)
+        self._bar.show()
+
+    def note(self, text: str, variant: str = "muted") -> None:
+        """The outcome, left standing."""
+        self._rest()
+        mark(self.text, variant)
+        self.text.setText(text)
+        self.show()
+
+    def cancel(self) -> None:
+        """The Stop button."""
+        if self._on_stop is not None:
+            self._on_stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def _show_time(self) -> None:
+        self.text.setText(f"{self._what} · {duration((time.monotonic() - self._since) * 1000)}")
+
+    def _rest(self) -> None:
+        self._timer.stop()
+        self._bar.hide()
+        self._spinner.hide()
+        self.stop.hide()
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        if task is not self._task:
+            return
+        self._task = None
+        if task.cancelled():
+            self.note(_("Stopped."))
+        elif task.exception() is not None or self._spinner.isVisibleTo(self):
+            self._rest()
+            self.hide()

@@ -1,0 +1,88 @@
+"""Asking for files and for a yes without stopping anything: dialogs are opened and call back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+
+from atelier_desk.desktop.theme import mark
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_
+
+
+def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
+    """Where to write; ``kinds`` is Qt's filter, for example ``JSON (*.json)``."""
+    dialog = QFileDialog(parent, title, name, kinds)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    return _open(dialog, then)
+
+
+def ask_open(parent: QWidget, title: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
+    """Which file to read."""
+    dialog = QFileDialog(parent, title, "", kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return _open(dialog, then)
+
+
+def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> QFileDialog:
+    """Which folder."""
+    dialog = QFileDialog(parent, title)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    return _open(dialog, then)
+
+
+def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(lambda path: then(Path(path)))
+    dialog.open()
+    return dialog
+
+
+async def write_text(path: Path, text: str) -> None:
+    """Write a file outside the window's thread.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        await asyncio.to_thread(path.write_text, text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+
+
+async def read_text(path: Path) -> str:
+    """Read a file outside the window's thread, at most what may be imported.
+
+    Raises:
+        UsageError: it cannot be read, is too long, or is no text.
+    """
+    try:
+        if (await asyncio.to_thread(path.stat)).st_size > limits.IMPORT_FILE:
+            raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=limits.IMPORT_FILE // 1048576)
+        return await asyncio.to_thread(path.read_text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(N_("{path} is not a text file."), path=path) from error
+
+
+def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object]) -> QMessageBox:
+    """Ask before something that cannot be undone; ``action`` names the button that does it, Cancel is the default."""
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setText(text)
+    box.setInformativeText(details)
+    yes = QPushButton(action, box)
+    yes.setObjectName("confirm-yes")
+    mark(yes, "danger")
+    box.addButton(yes, QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    yes.clicked.connect(lambda *_: then())
+    box.open()
+    return box

@@ -1,0 +1,28 @@
+"""Switch the language of the whole window while it runs: our catalogue, Qt's own, and every widget's texts."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from atelier_desk.i18n import language, set_language
+
+_installed: list[QTranslator] = []
+
+
+def switch_language(code: str) -> str:
+    """``system``, ``en`` or ``fr``; returns the language in force. Every widget gets ``LanguageChange`` and sets its texts again."""
+    now = set_language(code)
+    application = QApplication.instance()
+    if application is None:
+        return now
+    while _installed:
+        QCoreApplication.removeTranslator(_installed.pop())
+    translator = QTranslator(application)
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if translator.load(f"qtbase_{now}", folder):
+        _installed.append(translator)
+        QCoreApplication.installTranslator(translator)
+    QLocale.setDefault(QLocale(now))
+    QCoreApplication.sendEvent(application, QEvent(QEvent.Type.LanguageChange))
+    return language()

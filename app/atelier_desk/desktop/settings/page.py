@@ -1,0 +1,208 @@
+"""Base of the settings pages: sections of rows, with a caption, a hint and a control, in a scrolled column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QBoxLayout,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+TEXT, STRETCH_TEXT = 110, 150
+"""Room for a row's texts below which its control goes under them; more where the control is a wide one."""
+FIELD = 112
+"""Narrowest a combo or spin box gets, whatever it holds."""
+COLUMN = 720
+"""Widest a page's column gets, in logical pixels at 100 %."""
+
+
+class Row(QWidget):
+    """Caption and hint on the left, control on the right; with ``stretch`` the control takes most of the width."""
+
+    def __init__(self, control: QWidget, parent: QWidget | None = None, *, stretch: bool = False) -> None:
+        super().__init__(parent)
+        self.control = control
+        self.caption = label("", "", self, wrap=True)
+        self.hint = label("", "small", self, wrap=True)
+        self.hint.hide()
+        self.caption.setBuddy(control)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addStretch(1)
+        texts.addWidget(self.caption)
+        texts.addWidget(self.hint)
+        texts.addStretch(1)
+        self._stretch = stretch
+        line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        line.setContentsMargins(0, 4, 0, 4)
+        line.setSpacing(16)
+        line.addLayout(texts, 2 if stretch else 1)
+        line.addWidget(control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter)
+        if isinstance(control, QAbstractSpinBox):
+            pad(control)
+
+    def minimumSizeHint(self) -> QSize:
+        """A row is no wider than its control needs: a narrow one puts it under the texts."""
+        narrow = max(self.caption.minimumSizeHint().width(), self.control.minimumSizeHint().width())
+        return QSize(narrow, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
+        down = self.width() < room
+        self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
+        self._line.setSpacing(6 if down else 16)
+        side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
+        self._line.setAlignment(self.control, side)
+
+    def set_texts(self, caption: str, hint: str = "") -> None:
+        self.caption.setText(caption)
+        self.hint.setText(hint)
+        self.hint.setVisible(bool(hint))
+        self.control.setAccessibleName(caption)
+        self.control.setAccessibleDescription(hint)
+
+
+class SettingsPage(Translated, QWidget):
+    """A page. Subclasses build in ``__init__`` (ending with ``retranslate``), read their values in ``load`` and set all texts in
+    ``retranslate``. ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
+    """
+
+    topics: tuple[str, ...] = ()
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bridge = bridge
+        self.jobs = Jobs(self, self.show_error)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self.area = QScrollArea(self)
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer.addWidget(self.area)
+        content = QWidget(self.area)
+        mark(content, "plain")
+        self.area.setWidget(content)
+        side = QHBoxLayout(content)
+        side.setContentsMargins(24, 20, 24, 24)
+        inner = QWidget(content)
+        inner.setMaximumWidth(theme().px(COLUMN))
+        inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        side.addWidget(inner, 1)
+        side.addStretch(0)
+        self.column = QVBoxLayout(inner)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(8)
+        self.title = label("", "title", self)
+        self.column.addWidget(self.title)
+        self.column.addSpacing(8)
+        self._inner = inner
+        self._fields: list[QWidget] = []
+        theme().changed.connect(self._restyle)
+        bridge.changed.connect(self._on_changed)
+
+    async def load(self) -> None:
+        """Read the page's values."""
+
+    # building -----------------------------------------------------------------------------------------------------------------------
+
+    def section(self) -> tuple[QLabel, Card]:
+        """A heading and the card under it."""
+        heading = label("", "heading", self)
+        card = Card(self)
+        card.body.setSpacing(4)
+        self.column.addWidget(heading)
+        self.column.addWidget(card)
+        self.column.addSpacing(12)
+        return heading, card
+
+    def row(self, card: Card, control: QWidget, *, stretch: bool = False) -> Row:
+        """A row in a card."""
+        made = Row(control, card, stretch=stretch)
+        card.body.addWidget(made)
+        return made
+
+    def end(self) -> None:
+        """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""
+        self.column.addStretch(1)
+        self._fields = [field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)]
+        self._restyle()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def show_error(self, text: str) -> None:
+        toast(self, text)
+
+    def reload(self) -> None:
+        self.jobs.start(self.load(), "load")
+
+    def call(self, work: Callable[[Any], Any]) -> None:
+        """A change whose only visible result is the reloaded page; errors are shown."""
+
+        async def job() -> None:
+            try:
+                await self.bridge.call(work)
+            finally:
+                await self.load()
+
+        self.jobs.start(job())
+
+    def find_text(self, words: str) -> QWidget | None:
+        """The first control or label that contains every word, for the search across settings."""
+        wanted = words.casefold().split()
+        for widget in self.findChildren(QWidget):
+            texts = [widget.accessibleName(), widget.accessibleDescription()]
+            if isinstance(widget, QLabel | QAbstractButton):
+                texts.append(widget.text())
+            elif isinstance(widget, QLineEdit):
+                texts.append(widget.placeholderText())
+            elif isinstance(widget, QComboBox):
+                texts += [widget.itemText(row) for row in range(widget.count())]
+            text = " ".join(texts).casefold()
+            if text.strip() and all(word in text for word in wanted):
+                return widget
+        return None
+
+    def reveal(self, widget: QWidget) -> None:
+        """Scroll to a widget of this page."""
+        self.area.ensureWidgetVisible(widget, 24, 48)
+
+    def _restyle(self) -> None:
+        self._inner.setMaximumWidth(theme().px(COLUMN))
+        for field in self._fields:
+            field.setMinimumWidth(theme().px(FIELD))
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        if topic in self.topics and self.isVisible():
+            self.reload()
+
+
+def unknown(value: object) -> str:
+    """A value that may be missing."""
+    return _("unknown") if value is None else str(value)

@@ -1,0 +1,281 @@
+"""Agents: the list, and the form of the chosen one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.settings.agent_form import AgentForm
+from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.settings import Settings
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+COST_MS = 300
+"""After this long without a change of the form its prompt is measured again."""
+JSON_KINDS = N_("Agent file (*.json)")
+
+
+def tool_choices(atelier: Any) -> list[ToolChoice]:
+    """The tools an agent can be given, by section; control tools are always there. Runs on the engine's side."""
+    registry = atelier.registry
+    found: list[ToolChoice] = []
+    for section in registry.sections.all():
+        for tool in registry.get_tools_by_section(section.id):
+            first = tool.description.strip().splitlines()[0] if tool.description else ""
+            found.append(ToolChoice(tool.name, section.name, SUMMARIES.get(tool.name, first)))
+    return found
+
+
+@settings_page("agents", order=30, icon="bot", title=N_("Agents"))
+class AgentsPage(SettingsPage):
+    """List with new, duplicate, import, export, delete (undo); the form below."""
+
+    topics = ("agent", "provider", "settings")
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._agents: list[Agent] = []
+        self._chosen = ""
+        self._adding = False
+        self._default = ""
+        self._list_heading, card = self.section()
+        self.list = QListWidget(self)
+        self.list.setObjectName("agent-list")
+        dress_list(self.list)
+        mark(self.list, "plain")
+        card.body.addWidget(self.list)
+        box = QWidget(self)
+        flow = FlowLayout(box, 8)
+        names = ("new", "duplicate", "import", "export", "default", "delete")
+        self.buttons = {name: QPushButton(box) for name in names}
+        for name, button in self.buttons.items():
+            button.setObjectName(f"agent-{name}")
+            mark(button, "" if name == "new" else "quiet")
+            flow.addWidget(button)
+        card.body.addWidget(box)
+        self._form_heading, form_card = self.section()
+        form_card.body.setContentsMargins(16, 14, 16, 14)
+        self.form = AgentForm(self)
+        form_card.body.addWidget(self.form)
+        self.note = label("", "error", self, wrap=True)
+        self.note.setObjectName("agent-note")
+        self.note.hide()
+        form_card.body.addWidget(self.note)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.revert, self.save = QPushButton(self), QPushButton(self)
+        self.revert.setObjectName("agent-revert")
+        self.save.setObjectName("agent-save")
+        mark(self.save, "primary")
+        row.addStretch(1)
+        row.addWidget(self.revert)
+        row.addWidget(self.save)
+        form_card.body.addLayout(row)
+        self.end()
+        self._costing = QTimer(self)
+        self._costing.setSingleShot(True)
+        self._costing.setInterval(COST_MS)
+        self._costing.timeout.connect(lambda: self.jobs.start(self._show_cost(), "cost"))
+        self._connect()
+        self.retranslate()
+
+    def _connect(self) -> None:
+        actions = {
+            "new": self.begin,
+            "duplicate": lambda: self.jobs.start(self._duplicate()),
+            "import": lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from),
+            "export": self._ask_export,
+            "default": lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen)),
+            "delete": lambda: self.jobs.start(self._delete()),
+        }
+        for name, action in actions.items():
+            self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
+        self.list.currentItemChanged.connect(lambda *_: self._select())
+        self.form.changed.connect(self._check)
+        self.form.changed.connect(self._costing.start)
+        self.save.clicked.connect(lambda *_: self.store())
+        self.revert.clicked.connect(lambda *_: self._revert())
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        self._agents = await self.bridge.call(lambda a: a.agents.list())
+        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
+        default: Agent = await self.bridge.call(lambda a: a.agents.default())
+        self._default = settings.default_agent_id or default.id
+        self.form.tools.set_choices(await self.bridge.call(tool_choices))
+        self._fill_list()
+        providers = await self.bridge.call(lambda a: a.providers.list())
+        self.form.set_models([config.name for config in providers], [])
+        if not self._adding and not self.form.edited():
+            ids = [agent.id for agent in self._agents]
+            self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
+            self._select()
+        models = await self.bridge.call(lambda a: a.models.list())
+        self.form.set_models([config.name for config in providers], models)
+        self._check()
+
+    def _fill_list(self) -> None:
+        self.list.blockSignals(True)
+        self.list.clear()
+        for agent in self._agents:
+            facts = [f"{agent.config.provider} · {agent.config.model}"]
+            if agent.id == self._default:
+                facts.append(_("for new workflows"))
+            two_line_item(self.list, agent.id, agent.name, " · ".join(facts), "bot", "accent")
+        rows = min(max(self.list.count(), 1), 6)
+        self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
+        ids = [agent.id for agent in self._agents]
+        if self._chosen in ids and not self._adding:
+            self.list.setCurrentRow(ids.index(self._chosen))
+        self.list.blockSignals(False)
+
+    def current(self) -> Agent | None:
+        """The agent that is shown; None while one is added."""
+        return None if self._adding else next((agent for agent in self._agents if agent.id == self._chosen), None)
+
+    def _select(self) -> None:
+        item = self.list.currentItem()
+        agent = next((each for each in self._agents if item is not None and each.id == item.data(KeyRole)), None)
+        if agent is None:
+            return
+        self._adding, self._chosen = False, agent.id
+        self.note.hide()
+        self.form.show_config(agent.config)
+        self._costing.start()
+        self._form_heading.setText(agent.name.upper())
+        self._check()
+
+    def _check(self) -> None:
+        agent = self.current()
+        for name in ("duplicate", "export", "delete", "default"):
+            self.buttons[name].setEnabled(agent is not None)
+        self.buttons["delete"].setEnabled(agent is not None and len(self._agents) > 1)
+        self.buttons["default"].setEnabled(agent is not None and agent.id != self._default)
+        edited = self._adding or self.form.edited()
+        self.save.setEnabled(edited)
+        self.revert.setEnabled(edited)
+
+    async def _show_cost(self) -> None:
+        """What the prompt of the agent in the form costs in each tool mode."""
+        config = self.form.draft()
+        if config is not None:
+            self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
+
+    def _say(self, text: str) -> None:
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The form of a new agent, like the chosen one but without a name."""
+        model = self.current() or (self._agents[0] if self._agents else None)
+        base = model.config if model is not None else AgentConfig(name="?", provider="local", model="-")
+        self._adding = True
+        self.list.setCurrentRow(-1)
+        self.form.show_config(base)
+        self.form.name.clear()
+        self._costing.start()
+        self._form_heading.setText(_("NEW AGENT"))
+        self._say("")
+        self._check()
+        self.form.name.setFocus()
+
+    def _revert(self) -> None:
+        self._adding = False
+        ids = [agent.id for agent in self._agents]
+        self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
+        self._select()
+
+    def store(self) -> None:
+        """Save the form; what is wrong is shown in place."""
+        config = self.form.config()
+        if config is None:
+            self._say(_("Some fields need another look."))
+        else:
+            self.jobs.start(self._store(config))
+
+    async def _store(self, config: AgentConfig) -> None:
+        agent_id = None if self._adding else self._chosen
+        try:
+            saved: Agent = await self.bridge.call(lambda a: a.agents.save(config, agent_id))
+        except Exception as error:
+            self._say(error_text(error))
+            return
+        self._say("")
+        await self._show_again(saved)
+        toast(self, _("{name} saved", name=saved.name))
+
+    async def _show_again(self, agent: Agent) -> None:
+        """Read the list again with this agent chosen."""
+        self._adding, self._chosen = False, agent.id
+        self.form.show_config(agent.config)
+        await self.load()
+
+    async def _duplicate(self) -> None:
+        await self._show_again(await self.bridge.call(lambda a: a.agents.duplicate(self._chosen)))
+
+    async def _delete(self) -> None:
+        agent = self.current()
+        if agent is None:
+            return
+        await self.bridge.call(lambda a: a.agents.delete(agent.id))
+        self._chosen = ""
+        self.form.show_config(agent.config)
+        toast(self, _("Agent “{name}” deleted", name=agent.name), _("Undo"), lambda: self.jobs.start(self._undelete(agent)))
+        await self.load()
+
+    async def _undelete(self, agent: Agent) -> None:
+        await self._show_again(await self.bridge.call(lambda a: a.agents.save(agent.config)))
+
+    def import_from(self, path: Path) -> None:
+        """Read an agent file."""
+
+        async def job() -> None:
+            text = await read_text(path)
+            await self._show_again(await self.bridge.call(lambda a: a.agents.import_json(text)))
+
+        self.jobs.start(job())
+
+    def _ask_export(self) -> None:
+        agent = self.current()
+        if agent is not None:
+            ask_save(self, _("Export the agent"), f"{agent.name}.json", _(JSON_KINDS), self.export_to)
+
+    def export_to(self, path: Path) -> None:
+        """Write the chosen agent's file."""
+
+        async def job() -> None:
+            await write_text(path, await self.bridge.call(lambda a: a.agents.export_json(self._chosen)))
+            toast(self, _("Saved as {name}", name=path.name))
+
+        self.jobs.start(job())
+
+    def retranslate(self) -> None:
+        self._list_heading.setText(_("AGENTS"))
+        self.list.setAccessibleName(_("Agents"))
+        texts = {
+            "new": _("New agent"), "duplicate": _("Duplicate"), "import": _("Import…"), "export": _("Export…"),
+            "default": _("Use for new workflows"), "delete": _("Delete"),
+        }  # fmt: skip
+        for name, text in texts.items():
+            self.buttons[name].setText(text)
+        self.revert.setText(_("Revert"))
+        self.save.setText(_("Save"))
+        self._check()

@@ -1,0 +1,188 @@
+"""Data: backups that are proven by opening them, restore, export and import of everything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QDate
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.panes.wording import number, size
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+BACKUP_KINDS = N_("Atelier backup (*.zip)")
+
+
+@settings_page("data", order=80, icon="database", title=N_("Data"))
+class DataPage(SettingsPage):
+    """Where the data is, backups, and the export to plain text."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._root: Path | None = None
+        self._backup_heading, backup = self.section()
+        self.create_button, self.verify, self.restore = QPushButton(self), QPushButton(self), QPushButton(self)
+        self.create_button.setObjectName("backup-create")
+        self.verify.setObjectName("backup-verify")
+        self.restore.setObjectName("backup-restore")
+        self._create_row, self._verify_row = self.row(backup, self.create_button), self.row(backup, self.verify)
+        self._restore_row = self.row(backup, self.restore)
+        self.backup_busy = Busy(self)
+        backup.body.addWidget(self.backup_busy)
+        self._move_heading, move = self.section()
+        self.export, self.import_ = QPushButton(self), QPushButton(self)
+        self.export.setObjectName("data-export")
+        self.import_.setObjectName("data-import")
+        self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
+        self.move_busy = Busy(self)
+        move.body.addWidget(self.move_busy)
+        self._place_heading, place = self.section()
+        self._place = QPushButton(self)
+        self._place.setObjectName("data-folder")
+        self._place.clicked.connect(lambda *_: self._show_folder())
+        self._place_row = self.row(place, self._place)
+        self.end()
+        self.create_button.clicked.connect(lambda *_: self._ask_create())
+        self.verify.clicked.connect(lambda *_: ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup))
+        self.restore.clicked.connect(lambda *_: ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore))
+        self.export.clicked.connect(lambda *_: ask_folder(self, _("Choose an empty folder"), self.export_to))
+        self.import_.clicked.connect(lambda *_: ask_folder(self, _("Choose an exported folder"), self.import_from))
+        self.retranslate()
+
+    async def load(self) -> None:
+        self._root = await self.bridge.call(lambda a: Path(a.datadir.root))
+        self._place_row.set_texts(_("Data folder"), str(self._root))
+
+    def _ask_create(self) -> None:
+        name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
+        ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
+
+    def _run(self, busy: Busy, what: str, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+        """One longer work at a time on a line; its outcome stays there."""
+
+        async def job() -> None:
+            try:
+                result = await self.bridge.call(work)
+            except Exception as error:
+                busy.note(error_text(error), "error")
+            else:
+                busy.note(done(result), "ok")
+
+        if not busy.running:
+            busy.watch(self.jobs.start(job()), what)
+
+    def create_backup(self, path: Path) -> None:
+        """Write a backup to ``path`` and open it."""
+        self._run(
+            self.backup_busy,
+            _("Writing and checking the backup…"),
+            lambda a: a.data.backup_create(path),
+            lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
+        )
+
+    def verify_backup(self, path: Path) -> None:
+        """Open a backup and count what is in it."""
+        self._run(
+            self.backup_busy,
+            _("Checking the backup…"),
+            lambda a: a.data.backup_verify(path),
+            lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
+        )
+
+    def _ask_restore(self, path: Path) -> None:
+        confirm(
+            self,
+            _("Put {name} in the place of your data?", name=path.name),
+            _("Running work is paused, and the data of today is kept in a folder beside it."),
+            _("Restore"),
+            lambda: self.restore_backup(path),
+        )
+
+    def restore_backup(self, path: Path) -> None:
+        """Close the engine, put the backup in place, open the engine again."""
+        if not self.backup_busy.running and self._root is not None:
+            task = self.jobs.start(self._restore(path, self._root))
+            self.backup_busy.watch(task, _("Restoring…"), on_stop=lambda: None)
+            self.backup_busy.stop.hide()
+
+    async def _restore(self, path: Path, root: Path) -> None:
+        from atelier_desk.engine.services.data import restore_backup
+
+        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def note_closed() -> None:
+            if not closed.done():
+                closed.set_result(None)
+
+        self.bridge.engine_closed.connect(note_closed)
+        self.bridge.stop_engine()
+        await closed
+        self.bridge.engine_closed.disconnect(note_closed)
+        try:
+            info = await restore_backup(path, root)
+        except Exception as error:
+            self.backup_busy.note(error_text(error), "error")
+        else:
+            self.backup_busy.note(_("Restored: {counts}.", counts=_counts(info)), "ok")
+        finally:
+            self.bridge.start_engine()
+
+    def export_to(self, folder: Path) -> None:
+        """Write every table as JSON lines."""
+        self._run(
+            self.move_busy,
+            _("Exporting…"),
+            lambda a: a.data.export_jsonl(folder),
+            lambda info: _("Exported: {counts}.", counts=_counts(info)),
+        )
+
+    def import_from(self, folder: Path) -> None:
+        """Read such an export."""
+        self._run(
+            self.move_busy,
+            _("Importing…"),
+            lambda a: a.data.import_jsonl(folder),
+            lambda info: _("Imported: {counts}.", counts=_counts(info)),
+        )
+
+    def _show_folder(self) -> None:
+        from PySide6.QtCore import QUrl
+        from PySide6.QtGui import QDesktopServices
+
+        if self._root is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
+
+    def retranslate(self) -> None:
+        self._backup_heading.setText(_("BACKUP"))
+        self._move_heading.setText(_("EXPORT AND IMPORT"))
+        self._place_heading.setText(_("PLACE"))
+        self.create_button.setText(_("Create…"))
+        self.verify.setText(_("Check…"))
+        self.restore.setText(_("Restore…"))
+        self.export.setText(_("Export…"))
+        self.import_.setText(_("Import…"))
+        self._place.setText(_("Show"))
+        self._create_row.set_texts(_("Create a backup"), _("Everything in one file, proven by opening it. Keys stay in the keyring."))
+        self._verify_row.set_texts(_("Check a backup"), _("Open it and count what is in it."))
+        self._restore_row.set_texts(_("Restore a backup"), _("Your present data is kept beside it."))
+        self._export_row.set_texts(_("Export everything"), _("A folder of plain JSON lines that other programs can read."))
+        self._import_row.set_texts(_("Import an export"), _("Rows that exist already are replaced."))
+        self._place_row.set_texts(_("Data folder"), str(self._root or ""))
+
+
+def _counts(info: Any) -> str:
+    """``5 workflow, 120 message … (3.2 MB)`` of whatever has counts and perhaps a size."""
+    parts = ", ".join(f"{number(count)} {table}" for table, count in sorted(info.counts.items()) if count)
+    total = getattr(info, "size", 0)
+    return f"{parts or _('nothing')} ({size(total)})" if total else parts or _("nothing")

@@ -1,0 +1,145 @@
+"""Diagnostics: the check-up, versions and the end of the log, to read and to copy."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+
+from atelier_desk import __version__
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Pill, label
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+LOG_LINES = 200
+LOG_BYTES = 64 * 1024
+PACKAGES = ("PySide6-Essentials", "surrealdb", "pydantic", "httpx", "qasync", "xllamacpp")
+_KINDS: dict[str, PillKind] = {"ok": "ok", "warn": "warn", "fail": "err"}
+
+
+def versions() -> list[tuple[str, str]]:
+    """Names and versions of what matters in a report of a fault."""
+    found = [("Atelier", __version__), ("Python", platform.python_version()), ("Qt", str(qVersion())), ("OS", platform.platform())]
+    for name in PACKAGES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def log_tail(folder: Path) -> str:
+    """The last lines of the newest log file, empty when there is none."""
+    files = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime) if folder.is_dir() else []
+    if not files:
+        return ""
+    with files[-1].open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - LOG_BYTES))
+        text = file.read().decode("utf-8", errors="replace")
+    return "\n".join(text.splitlines()[-LOG_LINES:])
+
+
+@settings_page("diagnostics", order=90, icon="stethoscope", title=N_("Diagnostics"))
+class DiagnosticsPage(SettingsPage):
+    """The table of the check-up, versions, log."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._checks: list[Any] = []
+        self._doctor_heading, doctor = self.section()
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(1, 1)
+        self.busy = Busy(self)
+        doctor.body.addLayout(self._grid)
+        doctor.body.addWidget(self.busy)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        self.again, self.copy = QPushButton(self), QPushButton(self)
+        self.again.setObjectName("doctor-again")
+        self.copy.setObjectName("diagnostics-copy")
+        buttons.addStretch(1)
+        buttons.addWidget(self.copy)
+        buttons.addWidget(self.again)
+        doctor.body.addLayout(buttons)
+        self._versions_heading, card = self.section()
+        self._versions = label("", "mono", self, wrap=True)
+        self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
+        card.body.addWidget(self._versions)
+        self._log_heading, log = self.section()
+        self.log = QPlainTextEdit(self)
+        self.log.setObjectName("log-tail")
+        self.log.setReadOnly(True)
+        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.log.setMinimumHeight(220)
+        mark(self.log, "mono")
+        log.body.addWidget(self.log)
+        self.end()
+        self.again.clicked.connect(lambda *_: self.reload())
+        self.copy.clicked.connect(lambda *_: self.copy_all())
+        self.retranslate()
+
+    async def load(self) -> None:
+        task = self.jobs.start(self._examine(), "doctor")
+        self.busy.watch(task, _("Looking…"))
+
+    async def _examine(self) -> None:
+        def examine(atelier: Any) -> Any:
+            from atelier_desk.engine.doctor import checks
+
+            return checks(atelier)
+
+        folder = await self.bridge.call(lambda a: Path(a.datadir.logs))
+        self.log.setPlainText(log_tail(folder))
+        self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
+        self._checks = await self.bridge.call(examine)
+        self._show()
+
+    def _show(self) -> None:
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.deleteLater()
+        words = {"ok": _("ok"), "warn": _("warning"), "fail": _("fault")}
+        for row, check in enumerate(self._checks):
+            pill = Pill(words.get(check.status, check.status), _KINDS.get(check.status, ""), self)
+            text = label(check.message + (f"\n{check.fix}" if check.fix else ""), "muted", self, wrap=True)
+            text.setContentsMargins(0, 0, 0, 8)
+            text.setTextInteractionFlags(text.textInteractionFlags().TextSelectableByMouse)
+            self._grid.addWidget(pill, 2 * row, 0, Qt.AlignmentFlag.AlignRight)
+            self._grid.addWidget(label(check.title, "strong", self, wrap=True), 2 * row, 1)
+            self._grid.addWidget(text, 2 * row + 1, 1)
+
+    def report(self) -> str:
+        """Everything on the page as text, for a report of a fault."""
+        lines = [f"{check.status:4} {check.title}: {check.message}" for check in self._checks]
+        names = [f"{name} {number}" for name, number in versions()]
+        return "\n".join([*names, "", *lines, "", self.log.toPlainText()])
+
+    def copy_all(self) -> None:
+        QGuiApplication.clipboard().setText(self.report())
+        toast(self, _("Copied"))
+
+    def retranslate(self) -> None:
+        self._doctor_heading.setText(_("CHECK-UP"))
+        self._versions_heading.setText(_("VERSIONS"))
+        self._log_heading.setText(_("LOG"))
+        self.again.setText(_("Check again"))
+        self.copy.setText(_("Copy everything"))
+        self.log.setAccessibleName(_("End of the log"))
+        self._show()

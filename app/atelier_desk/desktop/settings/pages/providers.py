@@ -1,0 +1,293 @@
+"""Providers: model servers, their keys and a test; their models; models to download."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QMenu, QPushButton, QWidget
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.downloads import DownloadsView
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.model_table import ModelTable
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.provider_form import DEFAULT_URLS, KIND_WORDS, ProviderForm
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+
+def health_text(health: ProviderHealth) -> str:
+    """The result of a test in one sentence."""
+    if not health.ok:
+        return health.message or _("The test failed.")
+    models = ngettext("{n} model", "{n} models", health.models)
+    return _("Works: answered in {ms} ms, {models}", ms=health.latency_ms, models=models)
+
+
+@settings_page("providers", order=20, icon="server", title=N_("Providers"))
+class ProvidersPage(SettingsPage):
+    """List, form with test, table of models, downloads for the built-in provider."""
+
+    topics = ("provider", "model")
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._providers: list[ProviderConfig] = []
+        self._chosen = ""
+        self._adding = False
+        self._persistent = True
+        self._list_heading, card = self.section()
+        self.list = QListWidget(self)
+        self.list.setObjectName("provider-list")
+        dress_list(self.list)
+        mark(self.list, "plain")
+        card.body.addWidget(self.list)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        self.add, self.remove = QPushButton(self), QPushButton(self)
+        self.add.setObjectName("provider-add")
+        self.remove.setObjectName("provider-remove")
+        mark(self.remove, "quiet")
+        buttons.addWidget(self.remove)
+        buttons.addStretch(1)
+        buttons.addWidget(self.add)
+        card.body.addLayout(buttons)
+        self._build_form()
+        self._models_heading, models = self.section()
+        self._models_card = models
+        self.models = ModelTable(self._edit_model, self)
+        models.body.addWidget(self.models)
+        self._downloads_heading, downloads = self.section()
+        self._downloads_card = downloads
+        mark(downloads, "plain")
+        downloads.body.setContentsMargins(0, 0, 0, 0)
+        self.downloads = DownloadsView(bridge, self)
+        downloads.body.addWidget(self.downloads)
+        self.end()
+        self._menu = QMenu(self)
+        self.add.clicked.connect(lambda *_: self._show_menu())
+        self.remove.clicked.connect(lambda *_: self._ask_remove())
+        self.list.currentItemChanged.connect(lambda *_: self._select())
+        self.retranslate()
+
+    def _build_form(self) -> None:
+        self._form_heading, card = self.section()
+        self._form_card = card
+        self.form = ProviderForm(self)
+        card.body.addWidget(self.form)
+        self.busy = Busy(self)
+        card.body.addWidget(self.busy)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.forget, self.test, self.save = QPushButton(self), QPushButton(self), QPushButton(self)
+        self.forget.setObjectName("provider-forget-key")
+        self.test.setObjectName("provider-test")
+        self.save.setObjectName("provider-save")
+        mark(self.forget, "quiet")
+        mark(self.save, "primary")
+        row.addWidget(self.forget)
+        row.addStretch(1)
+        row.addWidget(self.test)
+        row.addWidget(self.save)
+        card.body.addLayout(row)
+        self.form.changed.connect(self._check)
+        self.forget.clicked.connect(lambda *_: self.call(lambda a: a.providers.clear_key(self._chosen)))
+        self.test.clicked.connect(lambda *_: self.run_test())
+        self.save.clicked.connect(lambda *_: self.store())
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        self._providers = await self.bridge.call(lambda a: a.providers.list())
+        self._persistent = bool(await self.bridge.call(lambda a: a.vault.persistent))
+        self.list.blockSignals(True)
+        self.list.clear()
+        for config in self._providers:
+            facts = [_(KIND_WORDS[config.kind]), config.base_url or DEFAULT_URLS[config.kind]]
+            if not config.enabled:
+                facts.append(_("off"))
+            elif config.has_key or config.api_key_env:
+                facts.append(_("with key"))
+            role: Role = "accent" if config.enabled else "muted"
+            icon = "hard-drive" if config.kind is ProviderKind.LOCAL else "server"
+            two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
+        self.list.blockSignals(False)
+        rows = min(max(self.list.count(), 1), 6)
+        self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
+        if self._adding:
+            return
+        names = [config.name for config in self._providers]
+        self.list.setCurrentRow(names.index(self._chosen) if self._chosen in names else 0)
+        self._select()
+
+    def current(self) -> ProviderConfig | None:
+        """The provider that is shown; None while one is added."""
+        return None if self._adding else next((config for config in self._providers if config.name == self._chosen), None)
+
+    def _select(self) -> None:
+        item = self.list.currentItem()
+        if item is None:
+            return
+        name = str(item.data(KeyRole))
+        if name == self._chosen and not self._adding and self.form.key():
+            return
+        if name != self._chosen:
+            self.busy.hide()
+        self._adding, self._chosen = False, name
+        self._show_form(self.current())
+        self.jobs.start(self._load_models(name), "models")
+
+    def _show_form(self, config: ProviderConfig | None) -> None:
+        self.form.show_config(config, persistent=self._persistent)
+        local = config is not None and config.kind is ProviderKind.LOCAL
+        for widget in (self._models_heading, self._models_card):
+            widget.setVisible(config is not None)
+        for widget in (self._downloads_heading, self._downloads_card):
+            widget.setVisible(local)
+        if local:
+            self.downloads.reload()
+        self.remove.setEnabled(config is not None and not local)
+        self._form_heading.setText(config.name.upper() if config else _("NEW PROVIDER"))
+        self._check()
+
+    async def _load_models(self, name: str) -> None:
+        self.models.show_models([])
+        try:
+            models: list[ModelInfo] = await self.bridge.call(lambda a: a.providers.models(name))
+        except Exception as error:
+            if name == self._chosen and not self.busy.running:
+                self.busy.note(error_text(error), "warn")
+            return
+        if name == self._chosen and not self._adding:
+            self.models.show_models(models)
+
+    def _check(self) -> None:
+        config = self.current()
+        self.save.setEnabled(self.form.edited() and (not self._adding or bool(self.form.name.text().strip())))
+        self.test.setEnabled((not self._adding or self.save.isEnabled()) and not self.busy.running)
+        self.forget.setVisible(config is not None and config.has_key)
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _show_menu(self) -> None:
+        """Kinds to add at once, and the servers found on this machine as soon as they are known."""
+        self._menu.clear()
+        for kind, name in ((ProviderKind.OLLAMA, "Ollama"), (ProviderKind.MISTRAL, "Mistral"), (ProviderKind.OPENAI, "OpenAI")):
+            text = _(KIND_WORDS[kind]) if kind is ProviderKind.OPENAI else name
+            self._menu.addAction(text, partial(self.begin, kind, name, DEFAULT_URLS[kind]))
+        self._menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
+        self.jobs.start(self._add_found(), "detect")
+
+    async def _add_found(self) -> None:
+        found = await self.bridge.call(lambda a: a.providers.detect())
+        if found and self._menu.isVisible():
+            self._menu.addSeparator()
+            for server in found:
+                text = _("{software} on this machine ({url})", software=server.software, url=server.base_url)
+                self._menu.addAction(text, partial(self.begin, server.kind, server.software, server.base_url))
+
+    def begin(self, kind: ProviderKind, name: str, url: str) -> None:
+        """Start the form of a new provider."""
+        taken = {config.name for config in self._providers}
+        free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
+        self._adding = True
+        self.list.setCurrentRow(-1)
+        self.busy.hide()
+        self._show_form(None)
+        self.form.prefill(kind, free, url)
+        self._check()
+        (self.form.key_field if kind is ProviderKind.MISTRAL else self.form.name).setFocus()
+
+    def store(self) -> None:
+        """Save the form."""
+        self.jobs.start(self._store())
+
+    async def _store(self) -> bool:
+        """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
+        try:
+            config, key, new = self.form.config(), self.form.key(), self._adding
+            await self.bridge.call(lambda a: a.providers.save(config, new=new))
+            kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
+        except ValidationError:
+            self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
+            return False
+        except Exception as error:
+            self.busy.note(error_text(error), "error")
+            return False
+        self.form.key_field.clear()
+        self._adding, self._chosen = False, config.name
+        if kept:
+            self.busy.note(_("Saved."), "ok")
+        else:
+            self.busy.note(_("Saved. This machine has no keyring: the key is forgotten when the program ends."), "warn")
+        await self.load()
+        return True
+
+    def run_test(self) -> None:
+        """Save what was changed, then ask the server."""
+
+        async def job() -> None:
+            if self.save.isEnabled() and not await self._store():
+                return
+            name = self._chosen
+            health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
+            self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self.test.setEnabled(True)
+            if health.ok:
+                await self._load_models(name)
+
+        self.test.setEnabled(False)
+        self.busy.watch(self.jobs.start(job(), "test"), _("Testing…"))
+
+    def _ask_remove(self) -> None:
+        config = self.current()
+        if config is None:
+            return
+        if config.has_key:
+            text = _("Remove {name} and its key?", name=config.name)
+            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), lambda: self.jobs.start(self._remove(config)))
+        else:
+            self.jobs.start(self._remove(config))
+
+    async def _remove(self, config: ProviderConfig) -> None:
+        await self.bridge.call(lambda a: a.providers.delete(config.name))
+        again = config.model_copy(update={"has_key": False})
+        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(lambda a: a.providers.save(again)))
+        await self.load()
+
+    def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
+        async def job() -> None:
+            try:
+                await self.bridge.call(lambda a: a.models.edit(info.provider, info.name, **{field: value}))
+            finally:
+                await self._load_models(info.provider)
+
+        self.jobs.start(job())
+
+    def retranslate(self) -> None:
+        self._list_heading.setText(_("MODEL SERVERS"))
+        self._models_heading.setText(_("MODELS"))
+        self._downloads_heading.setText(_("MODELS TO DOWNLOAD"))
+        self.list.setAccessibleName(_("Model servers"))
+        self.add.setText(_("Add…"))
+        self.remove.setText(_("Remove"))
+        self.forget.setText(_("Forget the key"))
+        self.test.setText(_("Test"))
+        self.save.setText(_("Save"))
+        for button in (self.add, self.remove, self.forget, self.test, self.save):
+            button.setAccessibleName(button.text())
+            button.setCursor(Qt.CursorShape.ArrowCursor)
+        if self._providers:
+            self.reload()

@@ -1,0 +1,215 @@
+"""Tools: the user's own tool files with their confirmation, and all tools to read."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
+from atelier_desk.desktop.settings.tool_list import ToolInfo, ToolList, tool_infos
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Card, label
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource
+
+EXAMPLE = '''from atelier_desk.tools.custom import tool
+
+
+@tool
+def word_count(text: str, minimum: int = 1) -> dict:
+    """Counts the words of a text. Use it when a length matters."""
+    words = [word for word in text.split() if len(word) >= minimum]
+    return {"words": len(words)}
+'''
+
+
+@settings_page("tools", order=35, icon="wrench", title=N_("Tools"))
+class ToolsPage(SettingsPage):
+    """Folder, warning, files and an example; below, every tool by section."""
+
+    topics = ("tool",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._folder: Path | None = None
+        self._files: tuple[OwnToolFile, ...] | None = None
+        self._rows: list[ToolFileRow] = []
+        self.dialog: ReviewDialog | None = None
+        self._own_heading, own = self.section()
+        self.open = QPushButton(self)
+        self.open.setObjectName("own-tools-open")
+        self._folder_row = self.row(own, self.open)
+        warning = Card(self, "card-warn")
+        self._warning = label("", "warn", warning, wrap=True)
+        warning.body.addWidget(self._warning)
+        own.body.addWidget(warning)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(0)
+        own.body.addLayout(self._list)
+        self.empty = label("", "muted", self, wrap=True)
+        self.empty.setObjectName("own-tools-empty")
+        own.body.addWidget(self.empty)
+        self.again = QPushButton(self)
+        self.again.setObjectName("own-tools-reload")
+        line = QHBoxLayout()
+        line.addStretch(1)
+        line.addWidget(self.again)
+        own.body.addLayout(line)
+        self._build_example()
+        self._all_heading, everything = self.section()
+        self.tools = ToolList(self)
+        everything.body.addWidget(self.tools)
+        self.end()
+        self.open.clicked.connect(lambda *_: self._open_folder())
+        self.again.clicked.connect(lambda *_: self.call(lambda a: a.own_tools.reload()))
+        self.copy.clicked.connect(lambda *_: self._copy())
+        self.retranslate()
+
+    def _build_example(self) -> None:
+        self._example_heading, card = self.section()
+        self._example_hint = label("", "muted", self, wrap=True)
+        self.example = QPlainTextEdit(EXAMPLE.rstrip(), self)
+        self.example.setObjectName("own-tools-example")
+        self.example.setReadOnly(True)
+        self.example.setTabChangesFocus(True)
+        self.example.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        mark(self.example, "mono")
+        self.copy = QPushButton(self)
+        self.copy.setObjectName("own-tools-copy")
+        line = QHBoxLayout()
+        line.addWidget(self._example_hint, 1)
+        line.addWidget(self.copy)
+        card.body.addLayout(line)
+        card.body.addWidget(self.example)
+
+    async def load(self) -> None:
+        self._folder = await self.bridge.call(lambda a: Path(a.datadir.tools))
+        self._folder_row.set_texts(_("Tools folder"), str(self._folder))
+        files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+        self._show_files(tuple(files))
+        infos: list[ToolInfo] = await self.bridge.call(tool_infos)
+        self.tools.show_tools(infos)
+
+    # files --------------------------------------------------------------------------------------------------------------------------
+
+    def _show_files(self, files: tuple[OwnToolFile, ...]) -> None:
+        if files == self._files:
+            return
+        focused = QApplication.focusWidget()
+        name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
+        self._files = files
+        for row in self._rows:
+            self._list.removeWidget(row)
+            row.setParent(None)
+            row.deleteLater()
+        self._rows = []
+        for file in files:
+            row = ToolFileRow(file, self)
+            row.review.connect(self._review)
+            row.revoke.connect(self._revoke)
+            self._list.addWidget(row)
+            self._rows.append(row)
+        self.empty.setVisible(not files)
+        order = [self.open, *(button for row in self._rows for button in row.buttons), self.again]
+        for first, second in pairwise(order):
+            QWidget.setTabOrder(first, second)
+        again = self.findChild(QPushButton, name) if name.startswith("own-tool-") else None
+        if again is not None:
+            again.setFocus()
+
+    def _review(self, name: str) -> None:
+        async def job() -> None:
+            source: OwnToolSource = await self.bridge.call(lambda a: a.own_tools.read(name))
+            files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+            file = next((each for each in files if each.file == name), None)
+            if file is not None:
+                self._open_dialog(file, source)
+
+        self.jobs.start(job(), "review")
+
+    def _open_dialog(self, file: OwnToolFile, source: OwnToolSource) -> None:
+        dialog = ReviewDialog(file, source, self)
+        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.confirm(source.file, source.sha256)))
+        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.revoke(source.file)))
+        self.dialog = dialog
+        dialog.finished.connect(self._closed)
+        dialog.open()
+
+    def _closed(self) -> None:
+        self.dialog = None
+
+    def _answer(self, dialog: ReviewDialog, work: Any) -> None:
+        async def job() -> None:
+            try:
+                await self.bridge.call(work)
+            except Exception as error:
+                if self.dialog is dialog:
+                    dialog.show_error(error_text(error))
+                else:
+                    self.show_error(error_text(error))
+            else:
+                if self.dialog is dialog:
+                    dialog.accept()
+            await self.load()
+
+        self.jobs.start(job())
+
+    def _revoke(self, name: str) -> None:
+        self.call(lambda a: a.own_tools.revoke(name))
+
+    def _open_folder(self) -> None:
+        if self._folder is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(EXAMPLE)
+        toast(self, _("Copied"))
+
+    # texts --------------------------------------------------------------------------------------------------------------------------
+
+    def _restyle(self) -> None:
+        super()._restyle()
+        self._fit_example()
+
+    def showEvent(self, event: Any) -> None:
+        super().showEvent(event)
+        self._fit_example()
+
+    def _fit_example(self) -> None:
+        """As high as its lines: a page that scrolls inside a page is hard to read."""
+        document = self.example.document()
+        line = self.example.blockBoundingRect(document.firstBlock()).height()
+        around = 2 * document.documentMargin() + 16 + self.example.horizontalScrollBar().sizeHint().height()
+        self.example.setFixedHeight(math.ceil(line * document.blockCount() + around))
+
+    def retranslate(self) -> None:
+        self._own_heading.setText(_("YOUR OWN TOOLS"))
+        self._example_heading.setText(_("EXAMPLE"))
+        self._all_heading.setText(_("ALL TOOLS"))
+        self.open.setText(_("Open"))
+        self._folder_row.set_texts(_("Tools folder"), str(self._folder or ""))
+        self._warning.setText(_(RIGHTS))
+        self.empty.setText(_("There is no Python file in the folder yet. Save one there, then look again."))
+        self.again.setText(_("Look again"))
+        self._example_hint.setText(
+            _("Save it in the tools folder under a name that ends in .py. The words in quotes are what models read.")
+        )
+        self.copy.setText(_("Copy"))
+        self.copy.setAccessibleName(_("Copy the example"))
+        self.example.setAccessibleName(_("Example of a tool file"))
+        for row in self._rows:
+            row.retranslate()
+        self.tools.retranslate()

@@ -1,0 +1,101 @@
+"""The check boxes of an agent's tools, by section, with what each does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import label
+from atelier_desk.i18n import N_, _
+
+SUMMARIES = {
+    "TodoTool": N_("Plans its work as tasks that you see and can change"),
+    "MemoryTool": N_("Remembers, and finds what was remembered"),
+    "CalculatorTool": N_("Calculates exactly instead of guessing"),
+    "UserQuestionTool": N_("Asks you when something essential is unclear"),
+    "ReportTool": N_("Writes longer results as Markdown reports"),
+    "SpawnAgentTool": N_("Starts agents of its own for parts of the work"),
+    "DelegateTaskTool": N_("Hands work to one of your other agents"),
+    "ParallelTasksTool": N_("Lets several of your agents work side by side"),
+    "list_tool_sections": N_("Looks up which tools there are, by section"),
+    "plan_actions": N_("Carries out a plan of several actions, by tools and agents"),
+}
+"""In a person's words; other tools show the first line of what the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """A tool that can be enabled: ``section`` and ``summary`` are English texts to be translated where they are known."""
+
+    name: str
+    section: str
+    summary: str
+
+
+class ToolBoxes(QWidget):
+    """``tool-enabled-<ToolName>`` check boxes. Enabled tools that are not known here stay enabled."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._choices: list[ToolChoice] = []
+        self._boxes: dict[str, QCheckBox] = {}
+        self._summaries: list[QLabel] = []
+        self._others: tuple[str, ...] = ()
+        theme().changed.connect(self._indent)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def set_choices(self, choices: Iterable[ToolChoice]) -> None:
+        """Build the boxes; keeps what is ticked."""
+        ticked = self.enabled()
+        self._choices = list(choices)
+        while (item := self._column.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        self._boxes, self._summaries = {}, []
+        section = None
+        for choice in self._choices:
+            if choice.section != section:
+                section = choice.section
+                self._column.addWidget(label(_(section), "small", self))
+            box = QCheckBox(choice.name, self)
+            box.setObjectName(f"tool-enabled-{choice.name}")
+            box.setAccessibleName(choice.name)
+            box.setAccessibleDescription(_(choice.summary))
+            box.clicked.connect(lambda _on: self.changed.emit())
+            text = label(_(choice.summary), "small", self, wrap=True)
+            self._summaries.append(text)
+            text.setBuddy(box)
+            self._column.addWidget(box)
+            self._column.addWidget(text)
+            self._boxes[choice.name] = box
+        self._indent()
+        self.set_enabled(ticked)
+
+    def _indent(self) -> None:
+        """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
+        for text in self._summaries:
+            text.setContentsMargins(theme().px(16) + theme().px(8) + 5, 0, 0, 8)
+
+    def set_enabled(self, names: Iterable[str]) -> None:
+        """Tick exactly these."""
+        wanted = tuple(names)
+        self._others = tuple(name for name in wanted if name not in self._boxes)
+        for name, box in self._boxes.items():
+            box.setChecked(name in wanted)
+
+    def enabled(self) -> tuple[str, ...]:
+        """The names of the ticked tools, in the order of the boxes, then those that are not known here."""
+        return (*(name for name, box in self._boxes.items() if box.isChecked()), *self._others)
+
+    def retranslate(self) -> None:
+        self.set_choices(self._choices)

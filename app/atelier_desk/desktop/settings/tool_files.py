@@ -1,0 +1,187 @@
+"""The user's own tool files: a line for each with its state, and the dialog in which one is read before it is confirmed."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, label
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource
+
+STATES: dict[str, tuple[str, PillKind]] = {
+    "new": (N_("new"), "accent"),
+    "confirmed": (N_("confirmed"), "ok"),
+    "changed": (N_("modified"), "warn"),
+    "broken": (N_("broken"), "err"),
+}
+RIGHTS = N_(
+    "A tool file is a program. It runs with your own rights: it can read, change and delete your files and use the network. "
+    "Confirm only what you have read and trust."
+)
+_HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn")
+"""Unicode categories of characters that cannot be seen, or that reorder what is seen (bidirectional controls)."""
+
+
+def visible(text: str) -> tuple[str, int]:
+    """``text`` with every character that could hide code written as ``⟨U+202E⟩``, and how many there were."""
+    parts = [
+        f"⟨U+{ord(each):04X}⟩" if each not in "\n\t" and unicodedata.category(each) in _HIDDEN else each
+        for each in text.replace("\r\n", "\n")
+    ]
+    return "".join(parts), sum(len(part) > 1 for part in parts)
+
+
+def outcome(file: OwnToolFile) -> str:
+    """What a file gives, or why it gives nothing."""
+    tools = ", ".join(file.tools)
+    match file.state.value:
+        case "new":
+            return _("Not loaded. Review and confirm it to use its tools.")
+        case "broken":
+            return file.reason
+        case "changed" if tools:
+            return _("It changed since you confirmed it. In use until the next start, as you confirmed it: {tools}", tools=tools)
+        case "changed":
+            return _("Not loaded: it changed since you confirmed it. Review it again.")
+    return _("Tools: {tools}", tools=tools)
+
+
+class ToolFileRow(QWidget):
+    """``own-tool-<file>``. ``review`` and ``revoke`` are emitted with the file's name."""
+
+    review = Signal(str)
+    revoke = Signal(str)
+
+    def __init__(self, file: OwnToolFile, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.file = file
+        self.setObjectName(f"own-tool-{file.file}")
+        self._name = ElidedLabel(file.file, self)
+        mark(self._name, "strong")
+        self._pill = Pill("", "", self)
+        self._hash = label(f"{file.sha256[:8]}…", "mono", self)
+        self._text = label("", "error" if file.reason else "muted", self, wrap=True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._review, self._revoke = QPushButton(self), QPushButton(self)
+        self._review.setObjectName(f"own-tool-review-{file.file}")
+        self._revoke.setObjectName(f"own-tool-revoke-{file.file}")
+        self._revoke.setVisible(file.state.value != "new")
+        self._review.clicked.connect(lambda *_: self.review.emit(file.file))
+        self._revoke.clicked.connect(lambda *_: self.revoke.emit(file.file))
+        line = QHBoxLayout()
+        line.setSpacing(10)
+        line.addWidget(self._name, 1)
+        line.addWidget(self._pill)
+        line.addWidget(self._review)
+        line.addWidget(self._revoke)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 6)
+        column.setSpacing(4)
+        column.addLayout(line)
+        below = QHBoxLayout()
+        below.setSpacing(10)
+        below.addWidget(self._hash, 0, Qt.AlignmentFlag.AlignTop)
+        below.addWidget(self._text, 1, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(below)
+        self.retranslate()
+
+    @property
+    def buttons(self) -> tuple[QPushButton, QPushButton]:
+        """In the order of the Tab key."""
+        return self._review, self._revoke
+
+    def retranslate(self) -> None:
+        word, kind = STATES[self.file.state.value]
+        self._pill.show_state(_(word), kind)
+        self._hash.setToolTip(f"SHA-256 {self.file.sha256}")
+        self._hash.setAccessibleName(f"SHA-256 {self.file.sha256}")
+        self._text.setText(outcome(self.file))
+        self._review.setText(_("Review…"))
+        self._review.setAccessibleName(_("Review {file}", file=self.file.file))
+        self._revoke.setText(_("Revoke"))
+        self._revoke.setAccessibleName(_("Revoke {file}", file=self.file.file))
+
+
+class ReviewDialog(QDialog):
+    """``own-tool-dialog``: the whole text, wrapped so that nothing stands out of view to the right.
+
+    ``confirm_asked`` and ``revoke_asked`` are emitted by the buttons; the dialog stays until ``accept`` or ``show_error``.
+    """
+
+    confirm_asked = Signal()
+    revoke_asked = Signal()
+
+    def __init__(self, file: OwnToolFile, source: OwnToolSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("own-tool-dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(_("Review {file}", file=source.file))
+        shown, hidden = visible(source.text)
+        self.text = QPlainTextEdit(shown, self)
+        self.text.setObjectName("own-tool-text")
+        self.text.setAccessibleName(_("Text of {file}", file=source.file))
+        self.text.setReadOnly(True)
+        self.text.setTabChangesFocus(True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        mark(self.text, "mono")
+        self._error = label("", "error", self, wrap=True)
+        self._error.setObjectName("own-tool-error")
+        self._error.setVisible(bool(hidden))
+        self._error.setText(
+            ngettext(
+                "{n} character that cannot be seen is written as ⟨U+…⟩.", "{n} characters that cannot be seen are written as ⟨U+…⟩.", hidden
+            )
+        )
+        digest = label(f"SHA-256 {source.sha256}", "small", self, wrap=True)
+        digest.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 20, 24, 20)
+        column.setSpacing(10)
+        column.addWidget(label(source.file, "title", self))
+        column.addWidget(label(_(RIGHTS), "warn", self, wrap=True))
+        column.addWidget(self.text, 1)
+        column.addWidget(digest)
+        column.addWidget(self._error)
+        column.addLayout(self._buttons(confirmed=file.state.value in ("confirmed", "broken"), revocable=file.state.value != "new"))
+        self.resize(theme().px(680), theme().px(560))
+
+    def _buttons(self, *, confirmed: bool, revocable: bool) -> QHBoxLayout:
+        self._cancel, self._confirm, self._revoke = QPushButton(_("Close"), self), QPushButton(self), QPushButton(_("Revoke"), self)
+        self._confirm.setText(_("Confirm"))
+        for button, name in ((self._cancel, "close"), (self._confirm, "confirm"), (self._revoke, "revoke")):
+            button.setObjectName(f"own-tool-{name}")
+            button.setAutoDefault(False)
+        # Return closes: what is dangerous wants a deliberate press.
+        self._cancel.setDefault(True)
+        mark(self._confirm, "primary")
+        mark(self._revoke, "danger")
+        self._confirm.setVisible(not confirmed)
+        self._revoke.setVisible(revocable)
+        self._cancel.clicked.connect(self.reject)
+        self._confirm.clicked.connect(lambda *_: self._ask(self.confirm_asked))
+        self._revoke.clicked.connect(lambda *_: self._ask(self.revoke_asked))
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._revoke)
+        row.addStretch(1)
+        row.addWidget(self._cancel)
+        row.addWidget(self._confirm)
+        return row
+
+    def _ask(self, signal: SignalInstance) -> None:
+        self._confirm.setEnabled(False)
+        self._revoke.setEnabled(False)
+        signal.emit()
+
+    def show_error(self, text: str) -> None:
+        """The engine refused; what is shown is no longer what is there, so only closing is left."""
+        self._error.setText(text)
+        self._error.show()

@@ -1,0 +1,197 @@
+"""The settings window: the pages on the left with a search over all of them, the chosen page on the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import PageEntry, pages
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Line, Translated, label
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+SIZE = QSize(940, 680)
+SIDE = 210
+"""Narrowest the list of pages is, in logical pixels at 100 %."""
+AROUND = 54
+"""What margins, padding and the gap after the icon take of its width, in pixels."""
+
+
+def fitting(size: QSize, widget: QWidget) -> QSize:
+    """A size that grows with the text, but not over the screen."""
+    room = widget.screen().availableSize()
+    return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
+
+
+class SettingsWindow(Translated, QWidget):
+    """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
+
+    closed = Signal()
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.bridge = bridge
+        self.setObjectName("settings-window")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        mark(self, "surface")
+        self.resize(fitting(SIZE, self))
+        self.setMinimumSize(560, 420)
+        self._entries = pages()
+        self._pages: dict[str, SettingsPage] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._build_side())
+        row.addWidget(Line(self, vertical=True))
+        self._stack = QStackedWidget(self)
+        row.addWidget(self._stack, 1)
+        close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        close.activated.connect(self._escape)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.activated.connect(self._focus_search)
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        self.retranslate()
+        self.show_page(self._entries[0].name)
+
+    def _build_side(self) -> QWidget:
+        self._side = QWidget(self)
+        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        mark(self._side, "side")
+        column = QVBoxLayout(self._side)
+        column.setContentsMargins(12, 16, 12, 12)
+        column.setSpacing(8)
+        self.search = QLineEdit(self._side)
+        self.search.setObjectName("settings-search")
+        self.search.setClearButtonEnabled(True)
+        self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        mark(self.search, "search")
+        self.list = QListWidget(self._side)
+        self.list.setObjectName("settings-pages")
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        mark(self.list, "plain")
+        self.nothing = label("", "small", self._side, wrap=True)
+        self.nothing.hide()
+        column.addWidget(self.search)
+        column.addWidget(self.nothing)
+        column.addWidget(self.list, 1)
+        for entry in self._entries:
+            item = QListWidgetItem("", self.list)
+            item.setData(Qt.ItemDataRole.UserRole, entry.name)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(200)
+        self._typing.timeout.connect(self._find)
+        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self.search.returnPressed.connect(self._find)
+        self.list.currentItemChanged.connect(self._chosen)
+        return self._side
+
+    # pages ----------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> str:
+        """Name of the page that is shown."""
+        item = self.list.currentItem()
+        return str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else ""
+
+    def page(self, name: str) -> SettingsPage:
+        """The page, built when it is needed first.
+
+        Raises:
+            KeyError: no page of that name.
+        """
+        if name not in self._pages:
+            entry = next((each for each in self._entries if each.name == name), None)
+            if entry is None:
+                raise KeyError(name)
+            page = entry.page(self.bridge, self._stack)
+            page.setObjectName(f"settings-page-{name}")
+            self._title(page, entry)
+            self._pages[name] = page
+            self._stack.addWidget(page)
+        return self._pages[name]
+
+    def show_page(self, name: str) -> None:
+        """Go to a page."""
+        for number in range(self.list.count()):
+            if self.list.item(number).data(Qt.ItemDataRole.UserRole) == name:
+                self.list.setCurrentRow(number)
+
+    def _chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            page = self.page(str(item.data(Qt.ItemDataRole.UserRole)))
+            self._stack.setCurrentWidget(page)
+            page.reload()
+
+    def _find(self) -> None:
+        """Show only the pages that say the words, and go to the first place that does."""
+        words = self.search.text().strip()
+        first: tuple[str, QWidget] | None = None
+        for number, entry in enumerate(self._entries):
+            found = self.page(entry.name).find_text(words) if words else None
+            self.list.item(number).setHidden(bool(words) and found is None)
+            if found is not None and first is None:
+                first = (entry.name, found)
+        self.nothing.setVisible(bool(words) and first is None)
+        if first is not None:
+            if self.list.item(self.list.currentRow()).isHidden():
+                self.show_page(first[0])
+            page = self.page(self.current)
+            here = page.find_text(words)
+            if here is not None:
+                page.reveal(here)
+
+    # the window -----------------------------------------------------------------------------------------------------------------------
+
+    def _escape(self) -> None:
+        """Esc empties the search first, then closes."""
+        if self.search.text():
+            self.search.clear()
+        else:
+            self.close()
+
+    def _focus_search(self) -> None:
+        self.search.setFocus()
+        self.search.selectAll()
+
+    def _title(self, page: SettingsPage, entry: PageEntry) -> None:
+        page.title.setText(_(entry.title))
+        page.setAccessibleName(_(entry.title))
+
+    def retranslate(self) -> None:
+        self.setWindowTitle(_("Settings"))
+        self.setAccessibleName(_("Settings"))
+        self.search.setPlaceholderText(_("Search settings"))
+        self.search.setAccessibleName(_("Search settings"))
+        self.list.setAccessibleName(_("Pages"))
+        self.nothing.setText(_("No setting is called that."))
+        for number, entry in enumerate(self._entries):
+            self.list.item(number).setText(_(entry.title))
+            if entry.name in self._pages:
+                self._title(self._pages[entry.name], entry)
+        self._size_side()
+
+    def _size_side(self) -> None:
+        """Wide enough for the longest name, in any language."""
+        metrics = QFontMetrics(theme().font(14))
+        longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._entries)
+        self._side.setFixedWidth(max(theme().px(SIDE), longest + theme().px(16) + AROUND))
+
+    def _restyle(self) -> None:
+        self._size_side()
+        self._lens.setIcon(theme().icon("search"))
+        for number, entry in enumerate(self._entries):
+            self.list.item(number).setIcon(theme().icon(entry.icon))
+            self.list.item(number).setSizeHint(QSize(0, theme().px(32)))
+
+    def closeEvent(self, event: object) -> None:
+        super().closeEvent(event)  # type: ignore[arg-type]
+        self.closed.emit()

@@ -1,0 +1,103 @@
+"""The foot of the left column: settings, palette, language, and whether the engine answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import IconButton, Translated, label
+from atelier_desk.i18n import _, language
+
+Connection = Literal["opening", "ready", "failed", "closing"]
+_LANGUAGES = (("fr", "Français"), ("en", "English"))
+
+
+class SidebarFoot(Translated, QWidget):
+    """Two lines of quiet controls.
+
+    Signals:
+        settings_wanted, palette_wanted, menu_wanted: the buttons.
+        language_chosen: ``fr`` or ``en``.
+    """
+
+    settings_wanted = Signal()
+    palette_wanted = Signal()
+    menu_wanted = Signal()
+    language_chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._state: Connection = "opening"
+        self.settings = QPushButton(self)
+        self.settings.setObjectName("open-settings")
+        mark(self.settings, "quiet")
+        self.palette_button = QPushButton("Ctrl+K", self)
+        self.palette_button.setObjectName("open-palette")
+        mark(self.palette_button, "quiet")
+        self.menu = IconButton("ellipsis", parent=self)
+        self.menu.setObjectName("main-menu")
+        self.language = QComboBox(self)
+        self.language.setObjectName("language-select")
+        mark(self.language, "quiet")
+        for code, name in _LANGUAGES:
+            self.language.addItem(name, code)
+        self._dot = QLabel(self)
+        self._words = label("", "small", self)
+        self._words.setObjectName("connection-state")
+        first = QHBoxLayout()
+        first.setSpacing(2)
+        first.addWidget(self.settings)
+        first.addStretch(1)
+        first.addWidget(self.palette_button)
+        first.addWidget(self.menu)
+        second = QHBoxLayout()
+        second.setSpacing(6)
+        second.addWidget(self.language)
+        second.addStretch(1)
+        second.addWidget(self._dot)
+        second.addWidget(self._words)
+        second.addSpacing(8)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(2)
+        box.addLayout(first)
+        box.addLayout(second)
+        self.settings.clicked.connect(self.settings_wanted)
+        self.palette_button.clicked.connect(self.palette_wanted)
+        self.menu.clicked.connect(self.menu_wanted)
+        self.language.activated.connect(lambda index: self.language_chosen.emit(str(self.language.itemData(index))))
+        theme().changed.connect(self._dress)
+        self._dress()
+        self.retranslate()
+
+    def show_connection(self, state: Connection) -> None:
+        """Opening, ready, failed or closing."""
+        self._state = state
+        self._dress()
+        self.retranslate()
+
+    def _dress(self) -> None:
+        look = theme()
+        self.settings.setIcon(look.icon("settings"))
+        self.settings.setIconSize(QSize(look.px(16), look.px(16)))
+        roles = {"opening": "warn", "ready": "ok", "failed": "err", "closing": "muted"}
+        side = look.px(8)
+        colour = getattr(look.tokens, roles[self._state])
+        self._dot.setFixedSize(side, side)
+        self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
+
+    def retranslate(self) -> None:
+        words = {"opening": _("Opening…"), "ready": _("Ready"), "failed": _("Not open"), "closing": _("Closing…")}
+        self.settings.setText(" " + _("Settings"))
+        self.settings.setAccessibleName(_("Settings"))
+        self.palette_button.setAccessibleName(_("Command palette"))
+        self.palette_button.setToolTip(_("Command palette"))
+        self.menu.describe(_("Menu"))
+        self.language.setAccessibleName(_("Language"))
+        self.language.setToolTip(_("Language"))
+        self.language.setCurrentIndex(max(0, self.language.findData(language())))
+        self._words.setText(words[self._state])
+        self._words.setAccessibleName(_("Connection: {state}", state=words[self._state]))

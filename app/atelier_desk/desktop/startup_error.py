@@ -1,0 +1,110 @@
+"""What fills the window when the engine cannot be opened: what happened, and what to do."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.i18n import _
+
+
+class StartupErrorPage(Translated, QWidget):
+    """A card in the middle of the window.
+
+    Signals:
+        retry_wanted, quit_wanted: the buttons.
+    """
+
+    retry_wanted = Signal()
+    quit_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("startup-error")
+        self._error: BaseException | None = None
+        self._data_dir = ""
+        self._card = Card(self, "card-raised", (28, 26, 28, 22))
+        self._card.setFixedWidth(theme().px(560))
+        self._card.body.setSpacing(12)
+        self._icon = QLabel(self._card)
+        self._title = label("", "title", self._card, wrap=True)
+        self._text = label("", "", self._card, wrap=True)
+        self._advice = label("", "muted", self._card, wrap=True)
+        self._folder = label("", "mono", self._card, wrap=True)
+        for shown in (self._text, self._advice, self._folder):
+            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.retry = QPushButton(self._card)
+        self.retry.setObjectName("startup-retry")
+        mark(self.retry, "primary")
+        self.copy = QPushButton(self._card)
+        self.copy.setObjectName("startup-copy")
+        self.quit = QPushButton(self._card)
+        self.quit.setObjectName("startup-quit")
+        head = QHBoxLayout()
+        head.setSpacing(12)
+        head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self._title, 1)
+        row = QHBoxLayout()
+        row.addWidget(self.copy)
+        row.addStretch(1)
+        row.addWidget(self.quit)
+        row.addWidget(self.retry)
+        self._card.body.addLayout(head)
+        for widget in (self._text, self._advice, self._folder):
+            self._card.body.addWidget(widget)
+        self._card.body.addSpacing(6)
+        self._card.body.addLayout(row)
+        box = QVBoxLayout(self)
+        box.addStretch(2)
+        box.addWidget(self._card, 0, Qt.AlignmentFlag.AlignHCenter)
+        box.addStretch(3)
+        self.retry.clicked.connect(self.retry_wanted)
+        self.quit.clicked.connect(self.quit_wanted)
+        self.copy.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details()))
+
+    def show_error(self, error: BaseException, data_dir: str) -> None:
+        self._error, self._data_dir = error, data_dir
+        self.retranslate()
+        self.retry.setFocus()
+
+    def details(self) -> str:
+        """What a person can send to somebody who helps."""
+        import platform
+        import traceback
+
+        from atelier_desk import __version__
+
+        trace = "".join(traceback.format_exception(self._error)) if self._error is not None else ""
+        return f"Atelier {__version__}\n{platform.platform()} Python {platform.python_version()}\n{self._data_dir}\n\n{trace}"
+
+    def retranslate(self) -> None:
+        code = str(getattr(self._error, "code", ""))
+        titles = {
+            "locked": _("Another program is using your data"),
+            "newer_schema": _("Your data was written by a newer Atelier"),
+            "missing_manifest": _("A part of your data is missing"),
+            "damaged": _("Your data is damaged"),
+            "disk_full": _("The disk is full"),
+            "read_only": _("Your data folder cannot be written to"),
+        }
+        advice = {
+            "locked": _("Close the other program, then try again. Nothing was changed."),
+            "newer_schema": _("Install the newest Atelier, then try again. Nothing was changed."),
+            "missing_manifest": _("Nothing was changed. Restore the folder from a copy, or restore a backup."),
+            "damaged": _("Nothing was changed. The backups Atelier made are in the folder “backups” of your data folder."),
+            "disk_full": _("Free some space, then try again. Nothing was lost."),
+            "read_only": _("Make the folder writable, or start Atelier with --data-dir and another folder."),
+        }
+        self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))
+        self._title.setText(titles.get(code, _("Atelier could not open your data")))
+        localized = getattr(self._error, "localized", None)
+        self._text.setText(localized(_) if localized is not None else str(self._error or ""))
+        self._advice.setText(advice.get(code, _("Try again. If it goes on, copy the details and report them.")))
+        self._folder.setText(self._data_dir)
+        self._folder.setVisible(bool(self._data_dir))
+        self.retry.setText(_("Try again"))
+        self.copy.setText(_("Copy details"))
+        self.quit.setText(_("Quit"))

@@ -1,0 +1,266 @@
+"""Step mode on the screen: the slim bar over the composer that says what comes next, and lets it happen."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets.basic import native_keys
+from atelier_desk.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.engine.services.stepping import WaitingStep
+
+LOOK_MS = 60
+"""Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
+MOST_NAMED = 3
+"""Agents whose next step is told when several wait."""
+NEXT_KEY, RUN_ON_KEY = "F10", "F5"
+
+
+class StepBar(Translated, QFrame):
+    """``step-bar`` with ``step-next`` and ``step-run-on``. Shown while a run of the workflow in view waits for a step, or is paused.
+
+    Signals:
+        waiting_changed: whether anything waits.
+    """
+
+    waiting_changed = Signal(bool)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bridge = bridge
+        self.setObjectName("step-bar")
+        mark(self, "card-sunken")
+        self.workflow_id = ""
+        self.waiting: tuple[WaitingStep, ...] = ()
+        self.paused: WaitingStep | None = None
+        """The root run, when a person paused it and nothing waits for a step."""
+        self._caught = ""
+        """The run that was paused so that it can be stepped."""
+        self._freed: set[str] = set()
+        """Root runs a person let run on: whatever of their teams still stops at a step goes on by itself."""
+        self._busy = False
+        self._icon = QLabel(self)
+        self._text = label("", "muted", self, wrap=True)
+        self._text.setObjectName("step-text")
+        self.next = QPushButton(self)
+        self.next.setObjectName("step-next")
+        mark(self.next, "primary")
+        self.on = QPushButton(self)
+        self.on.setObjectName("step-run-on")
+        mark(self.on, "ghost")
+        for button in (self.next, self.on):
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 6, 6, 6)
+        row.setSpacing(8)
+        row.addWidget(self._icon)
+        row.addWidget(self._text, 1)
+        row.addWidget(self.on)
+        row.addWidget(self.next)
+        self._look = Soon(self, LOOK_MS, self.look)
+        self.next.clicked.connect(self.take_step)
+        self.on.clicked.connect(self.run_on)
+        bridge.stream_event.connect(self._on_stream)
+        theme().changed.connect(self._dress)
+        self.hide()
+        self._dress()
+        self.retranslate()
+
+    # -- what waits -----------------------------------------------------------------------------------------------------------
+    def set_workflow(self, workflow_id: str) -> None:
+        """Watch this workflow; empty watches none."""
+        self.workflow_id = workflow_id
+        self.paused = None
+        self._show(())
+        if workflow_id:
+            self.look()
+
+    def look(self) -> None:
+        """Ask the engine what waits for a step."""
+        if self.workflow_id and self.bridge.ready:
+            self.bridge.start(self._ask(self.workflow_id))
+
+    async def _ask(self, workflow_id: str) -> None:
+        from atelier_desk.engine.services.stepping import paused_by_hand, waiting_steps
+
+        found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
+        paused = None if found else await self.bridge.call(lambda a: paused_by_hand(a, workflow_id))
+        if workflow_id == self.workflow_id:
+            self._busy = False
+            # One that was paused to be stepped is held in a moment.
+            self.paused = paused if paused is not None and paused.run_id != self._caught else None
+            free = tuple(step for step in found if step.root_run_id in self._freed)
+            self._show(tuple(step for step in found if step not in free))
+            for step in free:
+                await self.bridge.call(partial(_let_go, run_id=step.run_id))
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
+            return
+        status = event.data.get("status")
+        if event.run_id == self._caught and status == "paused":
+            self._caught = ""
+            self.bridge.start(self._hold(event.run_id))
+        self._look.ask()
+
+    def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
+        before = bool(self.waiting)
+        self.waiting = waiting
+        self.setVisible(bool(waiting) or self.paused is not None)
+        self.next.setVisible(bool(waiting))
+        self._say()
+        if bool(waiting) != before:
+            self.waiting_changed.emit(bool(waiting))
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def take_step(self) -> None:
+        """One step of everything that waits."""
+        self._each(_step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
+
+    def run_on(self) -> None:
+        """No more stepping, or no more pause: the run in view goes on by itself, with everything below it."""
+        if self.paused is not None and not self.waiting:
+            self._each(_go_on, [self.paused.run_id])
+            return
+        self._freed |= {step.root_run_id for step in self.waiting}
+        self._each(_let_go, [step.run_id for step in self.waiting])
+
+    def _each(self, function: Any, run_ids: list[str]) -> None:
+        if not (self.waiting or self.paused) or self._busy:
+            return
+        self._busy = True
+        self._say()
+        self.bridge.start(self._do(function, run_ids))
+
+    async def _do(self, function: Any, run_ids: list[str]) -> None:
+        try:
+            for run_id in run_ids:
+                await self.bridge.call(partial(function, run_id=run_id))
+        finally:
+            self._busy = False
+            self._look.start()
+
+    def set_stepping(self, on: bool) -> None:
+        """Step mode was switched: hold the run that works at its next step, or let the one that waits run on."""
+        self._caught = ""
+        if not on:
+            self.run_on()
+        elif self.workflow_id and not self.waiting:
+            self.bridge.start(self._catch(self.workflow_id))
+
+    async def _catch(self, workflow_id: str) -> None:
+        """Pause the working run, so that it can be stepped from its next safe place."""
+        run_id = await self.bridge.call(lambda a: a.runs.active(workflow_id))
+        if run_id and workflow_id == self.workflow_id:
+            self._freed.discard(run_id)
+            self._caught = run_id
+            await self.bridge.call(lambda a: a.runs.pause(run_id))
+
+    async def _hold(self, run_id: str) -> None:
+        """A run that paused because step mode was switched on: make it a stepping one, which waits before its next step."""
+        from atelier_desk.engine.services.stepping import step_from_pause
+
+        await self.bridge.call(lambda a: step_from_pause(a, run_id))
+
+    # -- looks ----------------------------------------------------------------------------------------------------------------
+    def _say(self) -> None:
+        self.next.setEnabled(not self._busy)
+        self.on.setEnabled(not self._busy)
+        if not self.waiting and self.paused is None:
+            return
+        if not self.waiting and self.paused is not None:
+            text = _("{agent} is paused.", agent=self.paused.agent_name)
+        elif len(self.waiting) == 1:
+            text = what_next(self.waiting[0])
+        else:
+            named = [f"{step.agent_name} → {short_next(step)}" for step in self.waiting]
+            steps = " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
+            text = ngettext("{n} agent waits: {steps}", "{n} agents wait: {steps}", len(self.waiting), steps=steps)
+        self._text.setText(text)
+        self.setAccessibleName(text)
+
+    def _dress(self) -> None:
+        self._icon.setPixmap(theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))
+        for button, icon, role in ((self.next, "step-forward", "on_accent"), (self.on, "play", "text")):
+            button.setIcon(theme().icon(icon, role))  # type: ignore[arg-type]
+            button.setIconSize(QSize(theme().px(14), theme().px(14)))
+
+    def retranslate(self) -> None:
+        for button, text, key in ((self.next, _("Next step"), NEXT_KEY), (self.on, _("Continue"), RUN_ON_KEY)):
+            button.setText(" " + text)
+            button.setAccessibleName(text)
+            button.setToolTip(f"{text} ({native_keys(key)})")
+        self._say()
+
+
+def _step(atelier: Any, run_id: str) -> Any:
+    return atelier.runs.step(run_id)
+
+
+def _go_on(atelier: Any, run_id: str) -> Any:
+    return atelier.runs.resume(run_id)
+
+
+def _let_go(atelier: Any, run_id: str) -> Any:
+    from atelier_desk.domain.workflow import RunMode
+
+    return atelier.runs.resume(run_id, mode=RunMode.AUTO)
+
+
+class StepToggle(Translated, QToolButton):
+    """``step-toggle``: stands in the header while step mode is on; a click switches it off.
+
+    Signals:
+        off_wanted: it was clicked.
+    """
+
+    off_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("step-toggle")
+        mark(self, "chip")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.hide()
+        self.clicked.connect(lambda *_: self.off_wanted.emit())
+        theme().changed.connect(self._dress)
+        self._dress()
+        self.retranslate()
+
+    def _dress(self) -> None:
+        self.setIcon(theme().icon("footprints", "accent"))
+        self.setIconSize(QSize(theme().px(13), theme().px(13)))
+
+    def retranslate(self) -> None:
+        self.setText(" " + _("Step mode"))
+        self.setAccessibleName(_("Step mode is on; switch it off"))
+        self.setToolTip(_("Step mode is on: a run waits before each step. Click to switch it off."))
+
+
+def short_next(step: WaitingStep) -> str:
+    """What a run would do, in a word or two."""
+    return ", ".join(dict.fromkeys(step.tools)) if step.tools else _("model request")
+
+
+def what_next(step: WaitingStep) -> str:
+    """What a run would do, as a sentence."""
+    if not step.tools:
+        return _("Next, {agent} asks its model.", agent=step.agent_name)
+    if len(step.tools) == 1:
+        return _("Next, {agent} runs {tool}.", agent=step.agent_name, tool=step.tools[0])
+    tools = ", ".join(step.tools)
+    return ngettext(
+        "Next, {agent} runs {n} tool: {tools}", "Next, {agent} runs {n} tools: {tools}", len(step.tools), agent=step.agent_name, tools=tools
+    )

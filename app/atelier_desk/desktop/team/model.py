@@ -1,0 +1,161 @@
+"""A team's state with signals: queried when its shape changes, told of figures a few times a second whatever the number of events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from atelier_desk.desktop.team.state import Member, TeamState
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.engine.services.team_views import AgentNode
+
+TELL_MS = 100
+"""At least this long between two ``changed``."""
+RELOAD_MS = 250
+"""Starts of agents that come close together make one query."""
+TICK_MS = 1_000
+_RESHAPING = frozenset({"workflow_start", "sub_agent_start", "sub_agent_complete", "sub_agent_error"})
+
+
+class TeamModel(QObject):
+    """The agents of the workflow in view. Without a bridge it shows what ``take`` and ``feed`` are given, as a replay does.
+
+    Attributes:
+        state: the agents; also those of earlier turns, as far as somebody wanted to see them.
+        root: the newest turn's run.
+
+    Signals:
+        changed: a frozenset of run ids that look different now.
+        ticked: a second went by while somebody works.
+    """
+
+    changed = Signal(object)
+    ticked = Signal()
+
+    def __init__(self, bridge: Bridge | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self.workflow_id = ""
+        self.root = ""
+        self.state = TeamState()
+        self._wanted: set[str] = set()
+        self._reloads: set[str] = set()
+        self._meanwhile: list[StreamEvent] = []
+        self._loading = 0
+        self._dirty: set[str] = set()
+        self._tell = _single(self, TELL_MS, self._tell_now)
+        self._reload = _single(self, RELOAD_MS, self._reload_now)
+        self._tick = QTimer(self)
+        self._tick.setInterval(TICK_MS)
+        self._tick.timeout.connect(self.ticked)
+
+    def now(self) -> datetime:
+        """The moment elapsed times are counted to."""
+        return datetime.now(UTC)
+
+    def get(self, run_id: str) -> Member | None:
+        return self.state.members.get(run_id)
+
+    # -- which workflow ---------------------------------------------------------------------------------------------------------
+    def set_workflow(self, workflow_id: str, root: str = "") -> None:
+        """Forget the one before. ``root`` is the newest turn's run when it is known; its tree is read at once."""
+        self.workflow_id, self.root = workflow_id, root
+        self.state.clear()
+        self._wanted.clear()
+        self._reloads.clear()
+        self._dirty.clear()
+        self._loading = 0
+        self._tick.stop()
+        if root:
+            self.want(root)
+
+    def want(self, root: str) -> None:
+        """Somebody shows a turn's agents: read them, once."""
+        if root and root not in self._wanted and self._bridge is not None and self.workflow_id:
+            self._wanted.add(root)
+            self._reloads.add(root)
+            self._reload_now()
+
+    def take(self, tree: AgentNode) -> None:
+        """Show a tree that was read elsewhere."""
+        self.root = self.root or tree.run_id
+        self._mark(self.state.take(tree))
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def feed(self, event: StreamEvent) -> None:
+        """One event of the workflow in view."""
+        kind = event.chunk_type.value
+        if kind == "workflow_start" and event.parent_run_id is None:
+            self.root = event.run_id
+        if self._loading and kind not in {"token", "reasoning"}:
+            self._meanwhile.append(event)
+        changed = self.state.feed(event)
+        if changed:
+            self._mark(changed)
+        if kind in _RESHAPING and self._bridge is not None:
+            self._wanted.add(event.correlation_id or event.run_id)
+            self._reloads.add(event.correlation_id or event.run_id)
+            if not self._reload.isActive():
+                self._reload.start()
+
+    def _mark(self, runs: set[str]) -> None:
+        self._dirty |= runs
+        if not self._tell.isActive():
+            self._tell.start()
+
+    def _tell_now(self) -> None:
+        dirty, self._dirty = frozenset(self._dirty), set()
+        if self.state.counting != self._tick.isActive():
+            (self._tick.start if self.state.counting else self._tick.stop)()
+        if dirty:
+            self.changed.emit(dirty)
+
+    # -- queries --------------------------------------------------------------------------------------------------------------
+    def _reload_now(self) -> None:
+        roots, self._reloads = self._reloads, set()
+        if self._bridge is not None:
+            for root in roots:
+                self._bridge.start(self._load(self.workflow_id, root))
+
+    async def _load(self, workflow_id: str, root: str) -> None:
+        """Read one tree; what happens meanwhile is fed again, for the tree may be older."""
+        assert self._bridge is not None
+        self._loading += 1
+        try:
+            tree = await self._bridge.call(lambda a: _tree(a, workflow_id, root))
+        finally:
+            self._loading = max(0, self._loading - 1)
+            meanwhile = self._meanwhile
+            if not self._loading:
+                self._meanwhile = []
+        if tree is None or workflow_id != self.workflow_id:
+            return
+        changed = self.state.take(tree)
+        read_at = max((node.counting_since for node in tree.walk() if node.counting_since is not None), default=None)
+        for event in meanwhile:
+            if event.workflow_id == workflow_id and (read_at is None or event.time > read_at):
+                changed |= self.state.feed(event)
+        self._mark(changed)
+
+
+async def _tree(atelier: Any, workflow_id: str, root: str) -> AgentNode | None:
+    """On the engine's loop: a turn's agents; None when the turn is gone."""
+    from atelier_desk.domain.errors import NotFoundError
+
+    try:
+        return await atelier.teams.tree(workflow_id, root)  # type: ignore[no-any-return]
+    except NotFoundError:
+        return None
+
+
+def _single(parent: QObject, interval: int, action: object) -> QTimer:
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(interval)
+    timer.timeout.connect(action)
+    return timer

@@ -1,0 +1,378 @@
+"""A team as plain data, kept current by stream events: a query gives the shape, every event after it only changes figures. No Qt.
+
+``take`` reads the engine's tree of agents; ``feed`` takes one stream event, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.engine.services.team_views import AgentNode
+
+OVER = frozenset({"completed", "error", "cancelled", "abandoned", "not_run"})
+COUNTING = "processing"
+"""The one state in which an agent's working time goes on."""
+FOR_A_PERSON = frozenset({"awaiting_user", "awaiting_approval"})
+
+
+@dataclass(slots=True)
+class Spent:
+    """What was used up: tokens, US dollars, tool calls, milliseconds of work."""
+
+    tokens_input: int = 0
+    tokens_output: int = 0
+    cost: float = 0.0
+    tool_calls: int = 0
+    elapsed_ms: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_input + self.tokens_output
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Spent)))
+
+
+@dataclass(slots=True)
+class Member:
+    """One agent's run, or a planned one.
+
+    Attributes:
+        status: a run's status, or ``planned`` or ``not_run``.
+        calls: the tools that run now, by call id.
+        elapsed_ms: working time up to ``counting_since``; from there it goes on, when that is set.
+        pause: why it is paused (user, limit, loop, step); ``limit``, ``value`` and ``cap`` say at which limit it stopped.
+        questions: what it asks the user now, by question id; ``question`` what it asks its parent.
+        approvals: ids of its calls that wait for a yes.
+        progress: 0–100 when it tells.
+        told: tokens and cost its parent was last told of, the reply under way counted.
+    """
+
+    run_id: str
+    name: str = ""
+    title: str = ""
+    status: str = COUNTING
+    depth: int = 0
+    parent_run_id: str | None = None
+    parent_call_id: str = ""
+    call_kind: str = ""
+    stage: int = 0
+    background: bool = False
+    calls: dict[str, str] = field(default_factory=dict)
+    question: str = ""
+    questions: dict[str, str] = field(default_factory=dict)
+    approvals: set[str] = field(default_factory=set)
+    started_at: datetime | None = None
+    elapsed_ms: float = 0.0
+    counting_since: datetime | None = None
+    tokens_input: int = 0
+    tokens_output: int = 0
+    cost: float = 0.0
+    tool_calls: int = 0
+    progress: int | None = None
+    told: Spent = field(default_factory=Spent)
+    budget: Budget | None = None
+    pause: str = ""
+    limit: str = ""
+    value: float = 0.0
+    cap: float = 0.0
+    report: str = ""
+    error: str = ""
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        return self.status in OVER
+
+    @property
+    def current_tool(self) -> str:
+        return next(reversed(self.calls.values()), "")
+
+    @property
+    def at_limit(self) -> bool:
+        """It stopped at a cap and waits for a decision."""
+        return self.status == "paused" and self.pause == "limit"
+
+    @property
+    def wants_a_person(self) -> bool:
+        return self.at_limit or self.status in FOR_A_PERSON or (self.status == "paused" and self.pause == "loop")
+
+    def elapsed(self, now: datetime) -> float:
+        """Milliseconds of work up to ``now``."""
+        since = self.counting_since
+        return self.elapsed_ms + (max(0.0, (now - since).total_seconds() * 1000) if since is not None else 0.0)
+
+    def spent(self, now: datetime) -> Spent:
+        """Its own, without those below it."""
+        return Spent(self.tokens_input, self.tokens_output, self.cost, self.tool_calls, self.elapsed(now))
+
+    def set_status(self, status: str, when: datetime) -> None:
+        if status == COUNTING:
+            self.counting_since = self.counting_since or when
+            self.pause = self.limit = ""
+        elif self.counting_since is not None:
+            self.elapsed_ms, self.counting_since = self.elapsed(when), None
+        if status in OVER:
+            self.calls.clear()
+            self.questions.clear()
+            self.approvals.clear()
+            self.question = self.pause = ""
+        self.status = status
+
+
+class TeamState:
+    """The agents of a workflow's turns, by run id, parents before their children."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+        self._below: dict[str, list[str]] = {}
+
+    def clear(self) -> None:
+        self.members.clear()
+        self._below.clear()
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+    def children(self, run_id: str) -> list[Member]:
+        """What a run started, by stage and in the order it was planned."""
+        found = [self.members[child] for child in self._below.get(run_id, ())]
+        return sorted(found, key=lambda member: member.stage) if len({member.stage for member in found}) > 1 else found
+
+    def of_call(self, run_id: str, call_id: str) -> list[Member]:
+        """The agents one call started."""
+        return [member for member in self.children(run_id) if member.parent_call_id == call_id]
+
+    def walk(self, run_id: str) -> Iterator[Member]:
+        """A member and all below it, each before its children."""
+        member = self.members.get(run_id)
+        if member is not None:
+            yield member
+            for child in self.children(run_id):
+                yield from self.walk(child.run_id)
+
+    def path(self, run_id: str) -> list[Member]:
+        """From the root down to ``run_id``; empty when it is unknown."""
+        found: list[Member] = []
+        at: str | None = run_id
+        while at is not None and (member := self.members.get(at)) is not None and member not in found:
+            found.append(member)
+            at = member.parent_run_id
+        return found[::-1]
+
+    def total(self, run_id: str, now: datetime) -> Spent:
+        """What a run and everything below it used."""
+        whole = sum((member.spent(now) for member in self.walk(run_id)), Spent())
+        if (member := self.members.get(run_id)) is not None:
+            told = member.told
+            whole.tokens_input = max(whole.tokens_input, told.tokens_input)
+            whole.tokens_output = max(whole.tokens_output, told.tokens_output)
+            whole.cost = max(whole.cost, told.cost)
+        return whole
+
+    def lasted(self, run_id: str, now: datetime) -> float:
+        """Milliseconds of its work with those in which its sub-agents worked for it: for each call and stage the longest of them."""
+        member = self.members.get(run_id)
+        if member is None:
+            return 0.0
+        longest: dict[tuple[str, int], float] = {}
+        for child in self.children(run_id):
+            if not child.background:
+                key = (child.parent_call_id, child.stage)
+                longest[key] = max(longest.get(key, 0.0), self.lasted(child.run_id, now))
+        return member.elapsed(now) + sum(longest.values())
+
+    def shown(self, run_id: str, now: datetime) -> Spent:
+        """What a row says: tokens and cost with everything below, and how long it lasted."""
+        total = self.total(run_id, now)
+        total.elapsed_ms = self.lasted(run_id, now)
+        return total
+
+    @property
+    def counting(self) -> bool:
+        """Somebody's time goes on."""
+        return any(member.counting_since is not None for member in self.members.values())
+
+    # -- the engine's tree ----------------------------------------------------------------------------------------------------
+    def take(self, root: AgentNode) -> set[str]:
+        """Take over a tree as the engine has it; gives the runs in it."""
+        taken: set[str] = set()
+        for node in root.walk():
+            member = self._member(node.run_id, node.parent_run_id)
+            member.name, member.title, member.status = node.name, node.title, node.status
+            member.depth, member.stage, member.background = node.depth, node.stage, node.background
+            member.parent_call_id, member.call_kind = node.parent_call_id, node.call_kind
+            member.question = node.question if node.status == "awaiting_parent" else ""
+            member.started_at, member.elapsed_ms, member.counting_since = node.started_at, node.elapsed_ms, node.counting_since
+            usage = node.usage
+            member.tokens_input, member.tokens_output, member.cost = usage.tokens_input, usage.tokens_output, usage.cost
+            member.tool_calls, member.budget, member.withheld = node.tool_calls, node.budget, node.withheld
+            member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
+            if node.limit != member.limit or not member.cap:
+                self._take_limit(member, node)
+            if not node.current_tool:
+                member.calls.clear()
+            elif node.current_tool not in member.calls.values():
+                member.calls = {"": node.current_tool}
+            taken.add(node.run_id)
+        return taken
+
+    @staticmethod
+    def _take_limit(member: Member, node: AgentNode) -> None:
+        """The engine's tree names the limit; how much of it was used follows from the figures beside it."""
+        total, budget = node.total, node.budget
+        pairs: dict[str, tuple[float, float | None]] = {
+            "cost": (total.usage.cost, budget.max_cost),
+            "tokens": (total.usage.tokens_input + total.usage.tokens_output, budget.max_tokens),
+            "time": (total.seconds, budget.max_seconds),
+            "tool_calls": (total.tool_calls, budget.max_tool_calls),
+        }
+        value, cap = pairs.get(node.limit, (0.0, 0.0))
+        member.limit, member.value, member.cap = node.limit, float(value), float(cap or 0.0)
+
+    # -- stream events --------------------------------------------------------------------------------------------------------
+    def feed(self, event: StreamEvent) -> set[str]:
+        """Take one event; gives the runs that look different now."""
+        handler = _HANDLERS.get(event.chunk_type.value)
+        if handler is None or not event.run_id:
+            return set()
+        member = self.members.get(event.run_id)
+        if member is None:
+            member = self._member(event.run_id, event.parent_run_id)
+            member.depth, member.started_at = event.depth, event.time
+        member.name = event.agent_name or member.name
+        changed = handler(self, member, event)
+        return {member.run_id} if changed is None else changed
+
+    def _member(self, run_id: str, parent: str | None) -> Member:
+        member = self.members.get(run_id)
+        if member is None:
+            member = self.members[run_id] = Member(run_id)
+        if parent and member.parent_run_id is None:
+            member.parent_run_id = parent
+            self._below.setdefault(parent, []).append(run_id)
+        return member
+
+    def _on_status(self, member: Member, event: StreamEvent) -> None:
+        status = str(event.data.get("status", ""))
+        if status == "limited":
+            member.set_status("paused", event.time)
+            member.pause = member.pause or "limit"
+        elif status and status != "waiting":
+            member.set_status(status, event.time)
+
+    def _on_usage(self, member: Member, event: StreamEvent) -> None:
+        """What one reply cost; the sums beside it count sub-agents that are over, which are members themselves."""
+        member.tokens_input += int(event.data.get("tokens_input") or 0)
+        member.tokens_output += int(event.data.get("tokens_output") or 0)
+        member.cost += float(event.data.get("cost") or 0.0)
+
+    def _on_tool_start(self, member: Member, event: StreamEvent) -> None:
+        call_id = str(event.data.get("call_id", ""))
+        member.calls.pop("", None)
+        if call_id not in member.calls:
+            member.tool_calls += 1
+        member.calls[call_id] = str(event.data.get("tool", ""))
+
+    def _on_tool_end(self, member: Member, event: StreamEvent) -> None:
+        member.calls.pop(str(event.data.get("call_id", "")), None)
+        member.calls.pop("", None)
+
+    def _on_child_start(self, member: Member, event: StreamEvent) -> set[str]:
+        data = event.data
+        child = self._member(str(data.get("sub_agent_id", "")), member.run_id)
+        child.name = str(data.get("sub_agent_name") or child.name)
+        child.title = child.title or " ".join(str(data.get("task_description") or "").split())
+        child.parent_call_id = str(data.get("call_id") or child.parent_call_id)
+        child.call_kind = str(data.get("kind") or child.call_kind)
+        child.stage = int(data.get("stage") or child.stage)
+        child.background = bool(data.get("background", child.background))
+        child.depth, child.started_at = member.depth + 1, child.started_at or event.time
+        if child.status == "planned" or (child.status == COUNTING and child.counting_since is None):
+            child.set_status(COUNTING, event.time)
+        return {member.run_id, child.run_id}
+
+    def _child(self, member: Member, event: StreamEvent) -> Member:
+        child = self._member(str(event.data.get("sub_agent_id", "")), member.run_id)
+        child.name = str(event.data.get("sub_agent_name") or child.name)
+        return child
+
+    def _on_child_progress(self, member: Member, event: StreamEvent) -> set[str]:
+        child = self._child(member, event)
+        data = event.data
+        child.told = Spent(int(data.get("tokens_input") or 0), int(data.get("tokens_output") or 0), float(data.get("cost") or 0.0))
+        if event.data.get("progress") is not None:
+            child.progress = int(event.data["progress"])
+        tool = str(event.data.get("current_tool") or "")
+        if tool and tool not in child.calls.values():
+            child.calls[""] = tool
+        return {child.run_id}
+
+    def _on_child_over(self, member: Member, event: StreamEvent) -> set[str]:
+        child, data = self._child(member, event), event.data
+        child.report = str(data.get("report") or child.report)
+        child.error = str(data.get("error") or child.error)
+        if not child.over:
+            failed = event.chunk_type.value == "sub_agent_error"
+            child.set_status(str(data.get("status") or ("error" if failed else "completed")), event.time)
+        child.progress = None
+        return {member.run_id, child.run_id}
+
+    def _on_child_question(self, member: Member, event: StreamEvent) -> set[str]:
+        child = self._child(member, event)
+        child.question = str(event.data.get("question") or "")
+        return {child.run_id}
+
+    def _on_child_answer(self, member: Member, event: StreamEvent) -> set[str]:
+        child = self._child(member, event)
+        child.question = ""
+        return {child.run_id}
+
+    def _on_limit(self, member: Member, event: StreamEvent) -> None:
+        details = event.data.get("details") or {}
+        member.pause, member.limit = "limit", str(event.data.get("reason", ""))
+        member.value, member.cap = float(details.get("value") or 0), float(details.get("cap") or 0)
+
+    def _on_loop(self, member: Member, event: StreamEvent) -> None:
+        if event.data.get("reason") == "pause":
+            member.pause = "loop"
+
+    def _on_question(self, member: Member, event: StreamEvent) -> None:
+        asked = event.data.get("user_question") or {}
+        member.questions[str(asked.get("question_id", ""))] = str(asked.get("question", ""))
+
+    def _on_question_over(self, member: Member, event: StreamEvent) -> None:
+        member.questions.pop(str(event.data.get("question_id", "")), None)
+
+    def _on_approval(self, member: Member, event: StreamEvent) -> None:
+        member.approvals.add(str(event.data.get("validation_id", "")))
+
+    def _on_approval_over(self, member: Member, event: StreamEvent) -> None:
+        member.approvals.discard(str(event.data.get("validation_id", "")))
+
+
+_Handler = Callable[[TeamState, Member, "StreamEvent"], set[str] | None]
+_HANDLERS: dict[str, _Handler] = {
+    "workflow_start": TeamState._on_status,
+    "workflow_complete": TeamState._on_status,
+    "run_status": TeamState._on_status,
+    "usage": TeamState._on_usage,
+    "tool_start": TeamState._on_tool_start,
+    "tool_end": TeamState._on_tool_end,
+    "sub_agent_start": TeamState._on_child_start,
+    "sub_agent_progress": TeamState._on_child_progress,
+    "sub_agent_complete": TeamState._on_child_over,
+    "sub_agent_error": TeamState._on_child_over,
+    "sub_agent_question": TeamState._on_child_question,
+    "sub_agent_answer": TeamState._on_child_answer,
+    "limit_reached": TeamState._on_limit,
+    "loop_detected": TeamState._on_loop,
+    "user_question_start": TeamState._on_question,
+    "user_question_complete": TeamState._on_question_over,
+    "validation_required": TeamState._on_approval,
+    "validation_response": TeamState._on_approval_over,
+}

@@ -1,0 +1,82 @@
+"""How an agent's state is said and drawn."""
+
+from __future__ import annotations
+
+from atelier_desk.desktop.team.state import Member, Spent
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.format import cost, duration, tokens
+from atelier_desk.i18n import N_, _, ngettext
+
+RUN_WORDS = {
+    "planned": N_("planned"),
+    "not_run": N_("not run"),
+    "processing": N_("working"),
+    "awaiting_user": N_("waits for you"),
+    "awaiting_approval": N_("waits for an approval"),
+    "awaiting_children": N_("waits for its agents"),
+    "awaiting_parent": N_("asks its parent"),
+    "waiting": N_("waits for you"),
+    "paused": N_("paused"),
+    "limited": N_("stopped at a limit"),
+    "completed": N_("done"),
+    "error": N_("failed"),
+    "cancelled": N_("stopped"),
+    "abandoned": N_("given up"),
+}
+_PAUSE_WORDS = {"limit": N_("stopped at a limit"), "loop": N_("paused, repeats itself"), "step": N_("waits for the next step")}
+LOOKS: dict[str, tuple[str, Role, PillKind]] = {
+    "planned": ("circle-dashed", "muted", ""),
+    "not_run": ("minus", "muted", ""),
+    "processing": ("loader-circle", "accent", "accent"),
+    "awaiting_user": ("circle-help", "warn", "warn"),
+    "awaiting_approval": ("shield", "warn", "warn"),
+    "awaiting_children": ("users", "accent", "accent"),
+    "awaiting_parent": ("message-square", "warn", "warn"),
+    "paused": ("pause", "warn", "warn"),
+    "completed": ("check", "ok", "ok"),
+    "error": ("circle-x", "err", "err"),
+    "cancelled": ("circle-x", "muted", ""),
+    "abandoned": ("x", "muted", ""),
+}
+
+
+def state_words(member: Member) -> str:
+    """The state in a word or three."""
+    if member.status == "paused" and member.pause in _PAUSE_WORDS:
+        return _(_PAUSE_WORDS[member.pause])
+    return _(RUN_WORDS.get(member.status, member.status))
+
+
+def state_look(member: Member) -> tuple[str, Role, PillKind]:
+    """Icon, its colour, and the kind of a pill for the state."""
+    if member.at_limit:
+        return "octagon-x", "warn", "warn"
+    return LOOKS.get(member.status, ("circle-help", "warn", "warn"))
+
+
+def doing(member: Member) -> str:
+    """What it does now: its tool, or what it asks; empty when there is nothing to add to the state."""
+    if member.over:
+        return member.error if member.status == "error" else ""
+    return member.current_tool or member.question or next(iter(member.questions.values()), "")
+
+
+def figures(spent: Spent) -> str:
+    """Elapsed time, tokens and cost, as far as there are any."""
+    parts = [duration(spent.elapsed_ms)] if spent.elapsed_ms else []
+    if spent.tokens:
+        parts.append(ngettext("{number} token", "{number} tokens", spent.tokens, number=tokens(spent.tokens)))
+    if spent.cost:
+        parts.append(cost(spent.cost))
+    return " · ".join(parts)
+
+
+def task(member: Member) -> str:
+    """What it is to do, in a few words without Markdown's marks."""
+    return member.title.replace("`", "").replace("**", "")
+
+
+def spoken(member: Member, spent: Spent) -> str:
+    """Everything a row shows, for a screen reader."""
+    return ", ".join(filter(None, (member.name or _("Agent"), state_words(member), doing(member), figures(spent))))

@@ -1,0 +1,11 @@
+"""The look: colours, fonts, icons and the style sheet, all made from one set of tokens.
+
+``theme()`` is the one instance; ``mark(widget, "primary")`` chooses a variant of the style sheet.
+"""
+
+from __future__ import annotations
+
+from atelier_desk.desktop.theme.manager import Theme, mark, theme
+from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, blend, contrast
+
+__all__ = ["DARK", "LIGHT", "Theme", "Tokens", "blend", "contrast", "mark", "theme"]

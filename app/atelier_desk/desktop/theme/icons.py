@@ -1,0 +1,52 @@
+"""Bundled SVG icons, tinted when they are loaded."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from atelier_desk.desktop.theme.assets import resource_dir
+
+
+@cache
+def _source(name: str) -> str:
+    path = resource_dir() / "icons" / f"{name}.svg"
+    return path.read_text(encoding="utf-8").replace('stroke-width="2"', 'stroke-width="1.9"')
+
+
+@cache
+def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
+    """The icon ``name`` in one colour, ``size`` logical pixels square.
+
+    Raises:
+        FileNotFoundError: no such icon is bundled.
+    """
+    renderer = QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour).encode()))
+    image = QPixmap(round(size * ratio), round(size * ratio))
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    renderer.render(painter, QRectF(image.rect()))
+    painter.end()
+    image.setDevicePixelRatio(ratio)
+    return image
+
+
+@cache
+def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...]) -> QIcon:
+    """An icon of ``size`` logical pixels in ``colour``, sharp on screens of these ratios; Qt makes its disabled form fainter."""
+    icon = QIcon()
+    for ratio in ratios:
+        icon.addPixmap(pixmap(name, colour, size, ratio))
+    return icon
+
+
+@cache
+def app_icon() -> QIcon:
+    """The program's own icon at the sizes desktops ask for."""
+    icon = QIcon()
+    for size in (16, 32, 48, 128, 256):
+        icon.addPixmap(pixmap("app", "#5B5BD6", size))
+    return icon

@@ -1,0 +1,24 @@
+"""Small widgets that every part of the desktop shares."""
+
+from __future__ import annotations
+
+from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, Translated, label
+from atelier_desk.desktop.widgets.empty import EmptyState
+from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.spinner import Spinner
+from atelier_desk.desktop.widgets.toast import Toast, ToastHost
+
+__all__ = [
+    "Card",
+    "ElidedLabel",
+    "EmptyState",
+    "FlowLayout",
+    "IconButton",
+    "Line",
+    "Pill",
+    "Spinner",
+    "Toast",
+    "ToastHost",
+    "Translated",
+    "label",
+]

@@ -1,0 +1,149 @@
+"""Cards, pills, icon buttons, labels: thin widgets over the style sheet's variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+
+PillKind = Literal["", "accent", "ok", "warn", "err"]
+
+
+class Translated:
+    """Mix in before a QWidget: calls ``retranslate`` when the program's language changes."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.LanguageChange:
+            self.retranslate()
+        super().changeEvent(event)  # type: ignore[misc]
+
+    def retranslate(self) -> None:
+        """Set every text again in the current language."""
+        raise NotImplementedError
+
+
+class Card(QFrame):
+    """A bordered ground; ``body`` is its vertical layout. Variants: card, card-raised, card-sunken, card-selected, card-warn, card-err."""
+
+    def __init__(self, parent: QWidget | None = None, variant: str = "card", margins: tuple[int, int, int, int] = (12, 10, 12, 10)) -> None:
+        super().__init__(parent)
+        mark(self, variant)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(*margins)
+        self.body.setSpacing(8)
+
+
+class Line(QFrame):
+    """A one-pixel rule."""
+
+    def __init__(self, parent: QWidget | None = None, vertical: bool = False) -> None:
+        super().__init__(parent)
+        mark(self, "vline" if vertical else "line")
+
+
+class Pill(QLabel):
+    """A short state on a soft ground."""
+
+    def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+        self.set_kind(kind)
+
+    def set_kind(self, kind: PillKind) -> None:
+        mark(self, f"pill-{kind}" if kind else "pill")
+
+    def show_state(self, text: str, kind: PillKind) -> None:
+        """Text and colour at once."""
+        self.setText(text)
+        self.set_kind(kind)
+
+
+class IconButton(QToolButton):
+    """A flat button with a bundled icon; its tool tip is also its accessible name.
+
+    ``describe`` sets the text, ``set_icon`` the picture; the icon follows the theme.
+    """
+
+    def __init__(self, icon: str, tip: str = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
+        super().__init__(parent)
+        self._icon, self._role, self._size = icon, role, size
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        theme().changed.connect(self._dress)
+        self._dress()
+        if tip:
+            self.describe(tip)
+
+    def describe(self, tip: str, shortcut: str = "") -> None:
+        """Tool tip and accessible name; ``shortcut`` is shown in the tip only."""
+        keys = native_keys(shortcut) if shortcut else ""
+        self.setToolTip(f"{tip} ({keys})" if keys else tip)
+        self.setAccessibleName(tip)
+
+    def set_icon(self, icon: str, role: Role | None = None) -> None:
+        self._icon = icon
+        self._role = role or self._role
+        self._dress()
+
+    def _dress(self) -> None:
+        self.setIcon(theme().icon(self._icon, self._role, self._size))
+        side = theme().px(self._size)
+        self.setIconSize(QSize(side, side))
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in … when it does not fit; the whole text is in the tool tip then."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__(parent)
+        self._mode = mode
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(" ".join(text.split()) if "\n" in text else text)
+        self.setAccessibleName(text)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(24, hint.width()), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        text = self.text()
+        box = self.contentsRect()
+        shown = self.fontMetrics().elidedText(text, self._mode, box.width())
+        self.setToolTip(text if shown != text else "")
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.end()
+
+
+def native_keys(shortcut: str) -> str:
+    """A shortcut as the platform writes it."""
+    from PySide6.QtGui import QKeySequence
+
+    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
+    """A plain-text label with a style variant."""
+    made = QLabel(text, parent)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wrap)
+    if variant:
+        mark(made, variant)
+    return made
+
+
+def on_activated(widget: Any, action: Callable[[], object]) -> None:
+    """Connect a button's click to a function that takes nothing."""
+    widget.clicked.connect(lambda *_: action())

@@ -1,0 +1,167 @@
+"""Short messages over the lower edge of a window, with one action such as Undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.basic import IconButton, label
+from atelier_desk.i18n import _
+
+DEFAULT_MS = 6000
+SEEN_MS = 10_000
+"""How long a message that must be seen stays before somebody who came back to the window."""
+WIDEST = 520
+"""Pixels after which a message goes on on a second line."""
+
+
+class Toast(QFrame):
+    """One message; ``expired`` runs when it goes away without its action having been used. A ``lasting`` one can be closed.
+
+    Signals:
+        gone: it went away, used or not.
+    """
+
+    gone = Signal()
+
+    def __init__(
+        self, parent: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None, *, lasting: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self.lasting = lasting
+        mark(self, "toast")
+        self.setObjectName("toast")
+        self.setAccessibleName(text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 10, 16, 10)
+        row.setSpacing(16)
+        words = label(text, parent=self)
+        if words.sizeHint().width() > WIDEST:
+            words.setWordWrap(True)
+            words.setMinimumWidth(WIDEST)
+        row.addWidget(words)
+        self._on_action = on_action
+        self.expired: Callable[[], object] | None = None
+        self._used = False
+        if action:
+            self.button = QPushButton(action, self)
+            self.button.setObjectName("toast-action")
+            self.button.clicked.connect(self._use)
+            row.addWidget(self.button)
+        if lasting:
+            close = IconButton("x", _("Close"), self, role="on_accent")
+            close.setObjectName("toast-close")
+            close.clicked.connect(lambda *_: self.dismiss())
+            row.addWidget(close)
+        self.timer = QTimer(self)
+        self.timer.setSingleShot(True)
+        self.timer.timeout.connect(self.dismiss)
+
+    def dismiss(self) -> None:
+        """Go away now."""
+        self.timer.stop()
+        self.hide()
+        self.deleteLater()
+        self.gone.emit()
+        if not self._used and self.expired is not None:
+            self.expired()
+
+    def _use(self) -> None:
+        self._used = True
+        if self._on_action is not None:
+            self._on_action()
+        self.dismiss()
+
+
+class ToastHost(QObject):
+    """Shows at most one toast over ``window``, centred above its lower edge, or above that of a part of it (``stand_over``).
+
+    A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
+    only while the window is in front.
+    """
+
+    def __init__(self, window: QWidget, bottom: int = 24) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bottom = bottom
+        self._toasts: list[Toast] = []
+        self._over = window
+        window.installEventFilter(self)
+
+    def stand_over(self, part: QWidget) -> None:
+        """Centre messages on this part of the window from now on."""
+        self._over = part
+        part.installEventFilter(self)
+        self._place()
+
+    def show(
+        self,
+        text: str,
+        action: str = "",
+        on_action: Callable[[], object] | None = None,
+        *,
+        expired: Callable[[], object] | None = None,
+        duration_ms: int = DEFAULT_MS,
+        lasting: bool = False,
+    ) -> Toast:
+        """Replace the current toast; ``expired`` runs when this one leaves unused. A ``lasting`` one waits for somebody to see it."""
+        for toast in [each for each in self._toasts if not each.lasting]:
+            toast.dismiss()
+        for toast in self._toasts:
+            toast.timer.stop()
+            toast.hide()
+        toast = Toast(self._window, text, action, on_action, lasting=lasting)
+        toast.expired = expired
+        toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
+        toast.gone.connect(lambda: self._forget(toast))
+        self._toasts.append(toast)
+        self._bring_up(toast)
+        return toast
+
+    @property
+    def current(self) -> Toast | None:
+        """The one that is in sight."""
+        return self._toasts[-1] if self._toasts else None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in (QEvent.Type.Resize, QEvent.Type.Move):
+            self._place()
+        elif kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate) and self._toasts and self._toasts[-1].lasting:
+            self._count(self._toasts[-1])
+        return False
+
+    def _bring_up(self, toast: Toast) -> None:
+        toast.adjustSize()
+        self._place()
+        toast.show()
+        toast.raise_()
+        self._count(toast)
+
+    def _count(self, toast: Toast) -> None:
+        """Let its time run, unless it waits for somebody to see it."""
+        if toast.lasting and not self._window.isActiveWindow():
+            toast.timer.stop()
+        else:
+            toast.timer.start()
+
+    def _place(self) -> None:
+        if self._toasts:
+            toast, part = self._toasts[-1], self._over
+            corner = part.mapTo(self._window, QPoint())
+            left = corner.x() + (part.width() - toast.width()) // 2
+            top = corner.y() + part.height() - toast.height() - self._lift()
+            toast.move(max(0, min(left, self._window.width() - toast.width())), max(0, top))
+
+    def _lift(self) -> int:
+        """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
+        return round(self._bottom * (1 + (theme().scale - 1) / 2))
+
+    def _forget(self, toast: Toast) -> None:
+        in_sight = self._toasts[-1] is toast
+        self._toasts.remove(toast)
+        if in_sight and self._toasts:
+            self._bring_up(self._toasts[-1])

@@ -1,0 +1,255 @@
+"""The main window: three columns, one registry of actions, and the wiring between them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
+
+from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.rail import Rail
+from atelier_desk.desktop.sidebar.column import SideColumn
+from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import app_icon
+from atelier_desk.desktop.widgets import ToastHost, Translated
+from atelier_desk.desktop.window_actions import WindowActions
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.startup_error import StartupErrorPage
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.workflow import Workflow
+
+LAYOUT_VERSION = 1
+
+
+def first_view(workflows: Sequence[Workflow], last: str) -> str:
+    """The workflow to show at a start: one whose run a kill cut off, else the one last in view, else one that waits; empty for none."""
+    from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and dear
+
+    newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
+    known = {workflow.id for workflow in workflows}
+    waiting = newest.get(WorkflowStatus.WAITING, "")
+    return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
+
+
+class MainWindow(Translated, WindowActions):
+    """``main-window``. Shown before the engine is open; ``start`` is called when it is.
+
+    Signals:
+        closing: the person closes the window; the program ends after the engine did.
+    """
+
+    closing = Signal()
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__()
+        self.bridge = bridge
+        self.setObjectName("main-window")
+        self.setAnimated(False)
+        self.toasts = ToastHost(self, bottom=128)
+        self.sidebar = Sidebar(bridge, self.toasts, self)
+        self.chat = ChatPanel(bridge, self)
+        self.middle = QStackedWidget(self)
+        self.middle.addWidget(self.chat)
+        self.pages = QStackedWidget(self)
+        mark(self.pages, "middle")
+        self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.pages.addWidget(self.middle)
+        self.setCentralWidget(self.pages)
+        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
+        self.rail = Rail(self, bridge)
+        self.pages.installEventFilter(self)
+        self.toasts.stand_over(self.pages)
+        self.actions_ = ActionRegistry(self)
+        self.presenter: Any = None
+        self._error_page: StartupErrorPage | None = None
+        self._connect()
+        self._size_columns()
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
+        self.retranslate()
+
+    def _connect(self) -> None:
+        self.sidebar.new_wanted.connect(self.new_workflow)
+        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
+        self.sidebar.workflow_gone.connect(self._on_gone)
+        self.sidebar.foot.settings_wanted.connect(self.open_settings)
+        self.sidebar.foot.palette_wanted.connect(self.command_palette)
+        self.sidebar.foot.menu_wanted.connect(self.main_menu)
+        self.sidebar.foot.language_chosen.connect(self.language_wanted)
+        self.chat.workflow_made.connect(self.sidebar.select)
+        self.chat.workflow_shown.connect(self._on_shown)
+        self.chat.better_models_wanted.connect(self._open_providers)
+        self.chat.run_changed.connect(lambda *_: self._refresh_actions())
+        self.chat.header.left.clicked.connect(self.toggle_sidebar)
+        self.chat.header.right.clicked.connect(self.toggle_panes)
+        self.bridge.failed.connect(self.show_problem)
+        theme().changed.connect(self._size_columns)
+
+    # -- life -----------------------------------------------------------------------------------------------------------------
+    def prepare(self) -> None:
+        """Make what the first paint did not need: panes and the question presenter."""
+        if self.presenter is not None:
+            return
+        from atelier_desk.desktop.background import BackgroundWatch
+        from atelier_desk.desktop.conductor import Conductor
+        from atelier_desk.desktop.questions.presenter import QuestionPresenter
+
+        self.setWindowIcon(app_icon())
+
+        from atelier_desk.desktop.chat import messages  # noqa: F401 - so that the first message is drawn at once
+        from atelier_desk.desktop.chat.highlight import warm_up
+
+        warm_up()
+        self.presenter = QuestionPresenter(self.bridge, self)
+        self.presenter.workflow_wanted.connect(self.chat.open_workflow)
+        self.presenter.notice.connect(self.toasts.show)
+        self.chat.question_requested.connect(self.presenter.open)
+        self.rail.fill(self.presenter)
+        self.bridge.stream_event.connect(self.rail.on_stream)
+        self.conductor = Conductor(self)
+        self._background = BackgroundWatch(self)
+
+    async def start(self, settings: Settings) -> None:
+        """The engine is open: fill everything, and show the workflow a person wants to see first."""
+        self.prepare()
+        self.pages.setCurrentWidget(self.middle)
+        self.sidebar.foot.show_connection("ready")
+        self.presenter.set_notifications(settings.notifications)
+        self.presenter.set_view("", None)
+        await self.chat.load_choices()
+        await self.sidebar.load()
+        view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
+        if view:
+            self.chat.open_workflow(view)
+        else:
+            self.new_workflow()
+        self.presenter.start()
+        self._refresh_actions()
+
+    def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
+        """Fill the window with what happened and what to do."""
+        from atelier_desk.desktop.startup_error import StartupErrorPage
+
+        if self._error_page is None:
+            self._error_page = StartupErrorPage(self)
+            self._error_page.retry_wanted.connect(lambda: retry())
+            self._error_page.quit_wanted.connect(self.close)
+            self.pages.addWidget(self._error_page)
+        self.sidebar.foot.show_connection("failed")
+        self.rail.set_visible(False)
+        self._error_page.show_error(error, data_dir)
+        self.pages.setCurrentWidget(self._error_page)
+
+    def leave_engine_error(self) -> None:
+        """The engine is opened again."""
+        self.sidebar.foot.show_connection("opening")
+        self.rail.set_visible(True)
+        self.pages.setCurrentWidget(self.middle)
+
+    def show_problem(self, error: object) -> None:
+        """An error that no card shows: a toast in the reader's language."""
+        localized = getattr(error, "localized", None)
+        self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
+
+    # -- layout kept ------------------------------------------------------------------------------------------------------------
+    def layout_state(self) -> dict[str, str]:
+        """Geometry and layout as ``settings.window`` keeps them."""
+        return {
+            "geometry": _text(self.saveGeometry()),
+            "state": _text(self.saveState(LAYOUT_VERSION)),
+            "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
+            "workflow": self.chat.workflow_id,
+            "unread": " ".join(sorted(self.sidebar.model.unread)),
+        }
+
+    def restore_layout(self, kept: dict[str, str]) -> None:
+        """Put everything where it was; anything unreadable is left as it is."""
+        if kept.get("geometry"):
+            self.restoreGeometry(_bytes(kept["geometry"]))
+        if kept.get("state"):
+            self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+            self.side.mend()
+            self.rail.mend()
+        self.sidebar.setVisible(kept.get("sidebar") != "hidden")
+        for workflow_id in kept.get("unread", "").split():
+            self.sidebar.model.set_unread(workflow_id, True)
+
+    def _size_columns(self) -> None:
+        """Side columns grow less than the text, so that the conversation keeps its room."""
+        grown = 1 + (theme().scale - 1) * 0.5
+        self.sidebar.setMinimumWidth(round(190 * grown))
+        self.sidebar.setMaximumWidth(round(460 * grown))
+        self.chat.setMinimumWidth(round(400 * grown))
+        self.rail.fit_scale()
+        self.side.size_column(grown)
+        self.rail.size_column(grown)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.pages and event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
+            self._draw_edges()
+        return False
+
+    def _draw_edges(self) -> None:
+        """A line at either side of the middle, but none at the window's own edge."""
+        left, right = self.pages.x() > 0, self.pages.geometry().right() < self.width() - 1
+        sides = {(True, False): "middle-left", (False, True): "middle-right", (False, False): "middle-none"}
+        wanted = sides.get((left, right), "middle")
+        if self.pages.property("variant") != wanted:
+            mark(self.pages, wanted)
+            self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    # -- menus -----------------------------------------------------------------------------------------------------------------------
+    def main_menu(self) -> None:
+        """The menu of all actions, at the foot of the left column."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.actions_.fill(menu)
+        button = self.sidebar.foot.menu
+        menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
+
+    # -- reactions --------------------------------------------------------------------------------------------------------------
+    def _on_shown(self, workflow_id: str) -> None:
+        self.sidebar.select(workflow_id)
+        self.rail.set_workflow(workflow_id)
+        if self.presenter is not None:
+            self.presenter.set_view(workflow_id, self.chat)
+        self._refresh_actions()
+
+    def _open_providers(self) -> None:
+        self._open_settings().show_page("providers")
+
+    def _on_gone(self, workflow_id: str) -> None:
+        if workflow_id == self.chat.workflow_id:
+            self.new_workflow()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.accept()
+        self.chat.keep_draft()
+        self.closing.emit()
+
+    def retranslate(self) -> None:
+        self.setWindowTitle("Atelier")
+        self.setAccessibleName(_("Atelier, main window"))
+        self.actions_.retranslate()
+        self.side.retranslate()
+        if self.presenter is not None:
+            self.presenter.retranslate()
+
+
+def _text(data: QByteArray) -> str:
+    return base64.b64encode(bytes(data.data())).decode()
+
+
+def _bytes(text: str) -> QByteArray:
+    try:
+        return QByteArray(base64.b64decode(text))
+    except ValueError:
+        return QByteArray()

@@ -1,0 +1,260 @@
+"""What a person can do in the main window: every method here is an action of the menus, the shortcuts and the command palette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer, Signal
+
+from atelier_desk.desktop.actions import action
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.icons import app_icon
+from atelier_desk.desktop.window_parts import WindowParts
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.search_everywhere import SearchEverywhere
+    from atelier_desk.desktop.conductor import Conductor
+    from atelier_desk.desktop.palette import Command, CommandPalette
+    from atelier_desk.desktop.settings.window import SettingsWindow
+
+
+class WindowActions(WindowParts):
+    """The part of the window that is actions, and the windows they open, each made when it is first wanted.
+
+    Signals:
+        language_wanted: switch the program's language.
+    """
+
+    language_wanted = Signal(str)
+
+    conductor: Conductor | None = None
+    _palette: CommandPalette | None = None
+    _settings_window: SettingsWindow | None = None
+    _search_dialog: SearchEverywhere | None = None
+
+    # -- what they share ------------------------------------------------------------------------------------------------------
+    def _refresh_actions(self) -> None:
+        """Only what can be done now can be chosen."""
+        there = bool(self.chat.workflow_id)
+        for name in ("rename", "pin", "duplicate", "export", "delete"):
+            self.actions_[f"{name}-workflow"].setEnabled(there)
+        self.actions_["find"].setEnabled(there)
+        self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
+
+    def _with_current(self, run: Callable[[str], object]) -> None:
+        if self.chat.workflow_id:
+            run(self.chat.workflow_id)
+
+    def _set(self, **fields: Any) -> None:
+        self.bridge.do(lambda a: a.settings.update(**fields))
+
+    def _size_columns(self) -> None:
+        """Give every column its usual width at the present size of text."""
+        raise NotImplementedError
+
+    # -- workflows ------------------------------------------------------------------------------------------------------------
+    @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
+    def new_workflow(self) -> None:
+        self.chat.close_workflow()
+        self.sidebar.select("")
+        self.rail.set_workflow("")
+        if self.presenter is not None:
+            self.presenter.set_view("", None)
+        if self.conductor is not None:
+            self.conductor.nothing_shown()
+        self._refresh_actions()
+
+    @action("rename-workflow", N_("Rename workflow"), group="workflow", shortcut="F2", icon="pencil")
+    def rename_workflow(self) -> None:
+        self.sidebar.show()
+        self.sidebar.rename_current()
+
+    @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
+    def pin_workflow(self) -> None:
+        self._with_current(self.sidebar.toggle_pin)
+
+    @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
+    def duplicate_workflow(self) -> None:
+        self._with_current(self.sidebar.duplicate)
+
+    @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
+    def export_workflow(self) -> None:
+        self._with_current(self.sidebar.export)
+
+    @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
+    def delete_workflow(self) -> None:
+        self._with_current(self.sidebar.delete)
+
+    @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
+    def find_in_workflow(self) -> None:
+        self.chat.find_bar.enter()
+
+    @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
+    def search_everywhere(self) -> None:
+        from atelier_desk.desktop.chat.search_everywhere import SearchEverywhere
+
+        if self._search_dialog is None:
+            self._search_dialog = SearchEverywhere(self.bridge, self)
+            self._search_dialog.chosen.connect(self._on_hit)
+        self._search_dialog.popup(self.sidebar.search.text())
+
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+        if workflow_id:
+            self.chat.open_workflow(workflow_id)
+        if kind == "message":
+            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
+        elif kind in {"report", "memory"}:
+            self.rail.show_pane("reports" if kind == "report" else "memory")
+
+    # -- runs -----------------------------------------------------------------------------------------------------------------
+    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
+    def stop_run(self) -> None:
+        self.chat.stop()
+
+    @action("step-mode", N_("Step mode"), group="run", shortcut="Ctrl+F10", icon="footprints", keywords="debug", checkable=True)
+    def step_mode(self, on: bool) -> None:
+        if self.conductor is not None:
+            self.conductor.set_step_mode(on)
+
+    @action("next-step", N_("Next step"), group="run", shortcut="F10", icon="step-forward")
+    def next_step(self) -> None:
+        if self.conductor is not None:
+            self.conductor.step_bar.take_step()
+
+    @action("run-on", N_("Continue without stepping"), group="run", shortcut="F5", icon="play")
+    def run_on(self) -> None:
+        if self.conductor is not None:
+            self.conductor.step_bar.run_on()
+
+    @action("replay-run", N_("Replay the run"), group="run", shortcut="Ctrl+Shift+R", icon="history", keywords="scrubber fork")
+    def replay_run(self) -> None:
+        if self.conductor is not None:
+            self.conductor.open_replay()
+
+    @action("focus-composer", N_("Write a message"), group="run", shortcut="Ctrl+L", icon="pencil")
+    def focus_composer(self) -> None:
+        self.chat.composer.field.setFocus()
+
+    @action("attach-pictures", N_("Attach pictures"), group="run", icon="paperclip")
+    def attach_pictures(self) -> None:
+        self.chat.composer.pick()
+
+    # -- views ----------------------------------------------------------------------------------------------------------------
+    @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
+    def jump_to_latest(self) -> None:
+        self.chat.view.scroll_to_end()
+
+    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left")
+    def toggle_sidebar(self) -> None:
+        self.sidebar.setVisible(self.sidebar.isHidden())
+
+    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right")
+    def toggle_panes(self) -> None:
+        self.rail.set_visible(not self.rail.visible)
+
+    @action("show-tasks", N_("Show tasks"), group="view", shortcut="Ctrl+1", icon="list-todo")
+    def show_tasks(self) -> None:
+        self.rail.show_pane("tasks")
+
+    @action("show-activity", N_("Show activity"), group="view", shortcut="Ctrl+2", icon="activity")
+    def show_activity(self) -> None:
+        self.rail.show_pane("activity")
+
+    @action("show-memory", N_("Show memory"), group="view", shortcut="Ctrl+3", icon="brain")
+    def show_memory(self) -> None:
+        self.rail.show_pane("memory")
+
+    @action("show-reports", N_("Show reports"), group="view", shortcut="Ctrl+4", icon="file-text")
+    def show_reports(self) -> None:
+        self.rail.show_pane("reports")
+
+    @action("show-questions", N_("Show questions"), group="view", shortcut="Ctrl+5", icon="inbox")
+    def show_questions(self) -> None:
+        self.rail.show_pane("questions")
+
+    @action("show-timeline", N_("Show the timeline"), group="view", shortcut="Ctrl+6", icon="chart-gantt", keywords="lanes time")
+    def show_timeline(self) -> None:
+        self.rail.show_pane("timeline")
+
+    @action(
+        "show-context", N_("Show what was sent to the model"), group="view", shortcut="Ctrl+7", icon="layers", keywords="context prompt"
+    )
+    def show_context(self) -> None:
+        self.rail.show_pane("context")
+
+    @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
+    def reset_layout(self) -> None:
+        self.sidebar.show()
+        self.rail.lay_out()
+        self._size_columns()
+
+    @action("theme-light", N_("Light theme"), group="view", icon="sun")
+    def theme_light(self) -> None:
+        self._set(theme="light")
+
+    @action("theme-dark", N_("Dark theme"), group="view", icon="moon")
+    def theme_dark(self) -> None:
+        self._set(theme="dark")
+
+    @action("theme-system", N_("Theme of the system"), group="view", icon="monitor")
+    def theme_system(self) -> None:
+        self._set(theme="system")
+
+    @action("larger-text", N_("Larger text"), group="view", shortcut="Ctrl++", icon="plus")
+    def larger_text(self) -> None:
+        self._set(font_scale=min(200, round(theme().scale * 100) + 10))
+
+    @action("smaller-text", N_("Smaller text"), group="view", shortcut="Ctrl+-", icon="minus")
+    def smaller_text(self) -> None:
+        self._set(font_scale=max(80, round(theme().scale * 100) - 10))
+
+    @action("normal-text", N_("Text of normal size"), group="view", shortcut="Ctrl+0")
+    def normal_text(self) -> None:
+        self._set(font_scale=100)
+
+    # -- the program ----------------------------------------------------------------------------------------------------------
+    @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
+    def command_palette(self) -> None:
+        from atelier_desk.desktop.palette import CommandPalette
+
+        if self._palette is None:
+            self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
+        self._palette.popup()
+
+    def _palette_workflows(self) -> Iterable[Command]:
+        from atelier_desk.desktop.palette import Command
+
+        def opener(workflow_id: str) -> Callable[[], object]:
+            return lambda: self.chat.open_workflow(workflow_id)
+
+        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
+
+    @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
+    def open_settings(self) -> None:
+        self._open_settings()
+
+    def _open_settings(self) -> SettingsWindow:
+        from atelier_desk.desktop.settings.window import SettingsWindow
+
+        if self._settings_window is None:
+            made = SettingsWindow(self.bridge, self)
+            made.setWindowIcon(app_icon())
+            self._settings_window = made
+        self._settings_window.show()
+        self._settings_window.raise_()
+        self._settings_window.activateWindow()
+        return self._settings_window
+
+    @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
+    def language_french(self) -> None:
+        self.language_wanted.emit("fr")
+
+    @action("language-english", N_("English"), group="program", icon="languages", keywords="anglais language")
+    def language_english(self) -> None:
+        self.language_wanted.emit("en")
+
+    @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power")
+    def quit(self) -> None:
+        self.close()

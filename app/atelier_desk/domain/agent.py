@@ -1,0 +1,90 @@
+"""Agents: who works, with which model and tools, within which bounds. ``AgentConfig`` is also the agent file's JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, field_validator
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+
+
+class Lifecycle(StrEnum):
+    PERMANENT = "permanent"
+    TEMPORARY = "temporary"
+
+
+class ToolMode(StrEnum):
+    """How an agent sees its tools: all definitions, by planning with sections, or as text through ``invoke_tool``."""
+
+    DIRECT = "direct"
+    SECTIONS = "sections"
+    INVOKE = "invoke"
+
+
+class ToolDialect(StrEnum):
+    """How calls are written on the wire; ``auto`` lets the model's profile decide."""
+
+    AUTO = "auto"
+    NATIVE = "native"
+    XML = "xml"
+    GUIDED = "guided"
+
+
+class ApprovalMode(StrEnum):
+    AUTO = "auto"
+    MANUAL = "manual"
+    SELECTIVE = "selective"
+
+
+class Budget(Model):
+    """Caps for one run; None means no cap. ``max_cost`` is in US dollars."""
+
+    max_cost: float | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_seconds: float | None = Field(default=None, gt=0)
+    max_tool_calls: int | None = Field(default=None, ge=0)
+
+
+class AgentConfig(Model):
+    """An agent as its owner configured it; the JSON form is the agent file of the interfaces page."""
+
+    name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
+    lifecycle: Lifecycle = Lifecycle.PERMANENT
+    provider: str = Field(min_length=1, max_length=64)
+    model: str = Field(min_length=1, max_length=128)
+    temperature: float = Field(default=0.7, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
+    max_tokens: int = Field(default=4096, ge=limits.MAX_TOKENS[0], le=limits.MAX_TOKENS[1])
+    system_prompt: str = Field(default="You are a helpful assistant.", min_length=1, max_length=limits.SYSTEM_PROMPT)
+    tools: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    mcp_servers: tuple[str, ...] = ()
+    tool_mode: ToolMode = ToolMode.DIRECT
+    tool_dialect: ToolDialect = ToolDialect.AUTO
+    max_tool_iterations: int = Field(default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1])
+    enable_thinking: bool = True
+    question_timeout_s: float = Field(default=limits.QUESTION_TIMEOUT_S, ge=0)
+    """Seconds a question waits while it can be seen; 0 waits for ever."""
+    approval: ApprovalMode = ApprovalMode.SELECTIVE
+    budget: Budget = Budget()
+
+    @field_validator("name", "system_prompt")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("must not be blank")
+        return value
+
+
+class Agent(Model):
+    """A stored agent: its configuration and its identity."""
+
+    id: str = Field(default_factory=new_id)
+    config: AgentConfig
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)
+
+    @property
+    def name(self) -> str:
+        return self.config.name

@@ -1,0 +1,195 @@
+"""Approvals: which calls a person must allow first, the requests for it, and what was decided.
+
+Modes, flags and thresholds are those of the program this one replaces (reference "originals", 1.3); what it saved and never applied, the
+timeout and what follows it, is applied here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+
+NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
+"""The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
+
+RiskName = Literal["low", "medium", "high"]
+RISKS: tuple[RiskName, ...] = ("low", "medium", "high")
+
+
+class ApprovalKind(StrEnum):
+    """What is asked for; each kind has a flag in ``ApprovalFlags`` that the selective mode looks at."""
+
+    TOOL = "tool"
+    SUB_AGENT = "sub_agent"
+    MCP = "mcp"
+    FILE_OP = "file_op"
+    DB_OP = "db_op"
+
+
+_KINDS = {
+    "planning_ops": ApprovalKind.SUB_AGENT,
+    "file_ops": ApprovalKind.FILE_OP,
+    "shell_ops": ApprovalKind.FILE_OP,
+    "project_ops": ApprovalKind.DB_OP,
+    "rag_ops": ApprovalKind.DB_OP,
+}
+
+
+def kind_of_section(section: str) -> ApprovalKind:
+    """The kind of the calls of a section's tools."""
+    return ApprovalKind.MCP if section.startswith("mcp:") else _KINDS.get(section, ApprovalKind.TOOL)
+
+
+class ApprovalStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    """The run was stopped before anybody decided."""
+
+
+class ApprovalScope(StrEnum):
+    """How far a yes reaches: this call, every call of the tool in this run and its sub-agents, or from now on (a rule)."""
+
+    ONCE = "once"
+    RUN = "run"
+    ALWAYS = "always"
+
+
+class OnTimeout(StrEnum):
+    """What happens when nobody decided in time; ``ask_again`` starts the time anew."""
+
+    REJECT = "reject"
+    APPROVE = "approve"
+    ASK_AGAIN = "ask_again"
+
+
+class ApprovalFlags(Model):
+    """Which kinds the selective mode asks about."""
+
+    tools: bool = False
+    sub_agents: bool = True
+    mcp: bool = True
+    file_ops: bool = True
+    db_ops: bool = True
+
+    def asks(self, kind: ApprovalKind) -> bool:
+        return {
+            ApprovalKind.TOOL: self.tools,
+            ApprovalKind.SUB_AGENT: self.sub_agents,
+            ApprovalKind.MCP: self.mcp,
+            ApprovalKind.FILE_OP: self.file_ops,
+            ApprovalKind.DB_OP: self.db_ops,
+        }[kind]
+
+
+class AllowRule(Model):
+    """A standing yes: ``target`` is a tool's name, a section's id or an MCP server's name."""
+
+    what: Literal["tool", "section", "server"]
+    target: str = Field(min_length=1, max_length=128)
+
+
+class ApprovalSettings(Model):
+    """The owner's choice for all runs. ``timeout_s`` is 0 (wait for ever) or 30–300 seconds in which the card can be seen."""
+
+    flags: ApprovalFlags = ApprovalFlags()
+    auto_approve_low: bool = True
+    always_confirm_high: bool = False
+    timeout_s: float = limits.APPROVAL_TIMEOUT_S
+    on_timeout: OnTimeout = OnTimeout.REJECT
+    risks: dict[str, RiskName] = {}
+    """By tool, a risk that replaces the tool's own."""
+    allowed: tuple[AllowRule, ...] = ()
+
+    @field_validator("timeout_s")
+    @classmethod
+    def _known_timeout(cls, value: float) -> float:
+        low, high = limits.APPROVAL_TIMEOUT
+        if value != 0 and not low <= value <= high:
+            raise ValueError(f"must be 0 (wait for ever) or between {low} and {high} seconds, not {value:g}")
+        return value
+
+
+class ApprovalPolicy(ApprovalSettings):
+    """What holds for one run: the settings as they were when it started, and its mode."""
+
+    mode: ApprovalMode = ApprovalMode.SELECTIVE
+
+
+class Decision(Model):
+    """What was decided about one call.
+
+    Attributes:
+        arguments: what the call runs with instead of the model's own arguments; None leaves them.
+        rule: what ``always`` allows from now on.
+        note: why it was rejected, in words for the agent.
+        decided_by: ``user``, ``timeout`` or ``stop``.
+    """
+
+    status: ApprovalStatus
+    arguments: dict[str, Any] | None = None
+    scope: ApprovalScope = ApprovalScope.ONCE
+    rule: AllowRule | None = None
+    note: str = ""
+    decided_by: str = "user"
+
+
+class Ancestor(Model):
+    """A run above a sub-agent; a lineage lists them from the root to the parent."""
+
+    run_id: str
+    agent_name: str
+
+
+class ApprovalRequest(Model):
+    """A call that waits for a person's yes.
+
+    Attributes:
+        root_run_id: the run a person started.
+        lineage: the runs above ``run_id``, the root first; empty for a root run.
+        reason: the rule that asked: ``manual``, ``selective``, ``risk_high`` or ``repaired`` (its arguments were mended to parse).
+        details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
+            ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
+            ``tasks``.
+        arguments: the call's exact arguments as the model wrote them; ``edited`` what a person made of them, None when unchanged.
+        seen_ms: how long the card could be seen; only that uses up ``timeout_s`` (0 = none).
+        round: how often it was asked, from 1.
+        decided_by: ``user``, ``timeout`` or ``stop``; ``note`` is a rejection's reason, which the agent reads.
+    """
+
+    id: str = Field(default_factory=new_id)
+    workflow_id: str
+    run_id: str
+    root_run_id: str = ""
+    call_id: str
+    agent_id: str = ""
+    agent_name: str = ""
+    lineage: tuple[Ancestor, ...] = ()
+    kind: ApprovalKind = ApprovalKind.TOOL
+    tool: str
+    operation: str = ""
+    server: str = ""
+    section: str = ""
+    effect: str = ""
+    risk: RiskName = "low"
+    reason: str = ""
+    arguments: dict[str, Any] = {}
+    edited: dict[str, Any] | None = None
+    details: dict[str, Any] = {}
+    status: ApprovalStatus = ApprovalStatus.PENDING
+    scope: ApprovalScope = ApprovalScope.ONCE
+    timeout_s: float = limits.APPROVAL_TIMEOUT_S
+    on_timeout: OnTimeout = OnTimeout.REJECT
+    seen_ms: int = 0
+    round: int = 1
+    decided_by: str = ""
+    note: str = ""
+    created_at: Timestamp = Field(default_factory=utc_now)
+    decided_at: Timestamp | None = None

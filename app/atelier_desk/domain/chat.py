@@ -1,0 +1,172 @@
+"""The neutral form of a model conversation: what the engine builds and every provider translates to its own wire."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.base import Model
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class ImagePart(Model):
+    """An image shown to the model: base64 data and its media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``)."""
+
+    media_type: str
+    data: str
+
+
+class ToolCall(Model):
+    """One call a model made. ``raw`` keeps the argument text when it did not parse; then ``error`` says why.
+
+    Attributes:
+        id: unique in its run; a provider that needs another form maps it both ways.
+        repaired: the arguments were mended before they parsed; policy may refuse to run such a call.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    raw: str | None = None
+    error: str | None = None
+    repaired: bool = False
+
+
+class ChatMessage(Model):
+    """One message of a request. ``tool_call_id`` and ``name`` belong to role ``tool``, ``tool_calls`` to ``assistant``."""
+
+    role: Role
+    content: str = ""
+    images: tuple[ImagePart, ...] = ()
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    success: bool | None = None
+    """For role ``tool``: whether the call worked; the xml dialect writes it."""
+
+
+class ToolSpec(Model):
+    """A tool's definition as the model sees it: ``parameters`` is a JSON schema of type object.
+
+    Attributes:
+        variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
+            grammars are made from them, so that a held model cannot leave out what an operation needs.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    variants: tuple[dict[str, Any], ...] = ()
+
+
+class ChatRequest(Model):
+    """One request to a model.
+
+    Attributes:
+        max_tokens: most tokens of the reply.
+        response_schema: the reply must be JSON that fits this schema, where the server can hold it to that.
+        grammar: GBNF, for llama.cpp servers alone.
+        raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
+            server alone.
+        context_window: tokens the model can see; Ollama must be told (``num_ctx``).
+    """
+
+    model: str
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float = 0.7
+    max_tokens: int = 4096
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    enable_thinking: bool = True
+    response_schema: dict[str, Any] | None = None
+    grammar: str | None = None
+    raw_prompt: str | None = None
+    context_window: int | None = None
+
+
+class Usage(Model):
+    """Tokens of one reply or a sum of replies. ``estimated`` is true when the server did not count."""
+
+    tokens_input: int = 0
+    tokens_output: int = 0
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
+    cost: float = 0.0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            tokens_input=self.tokens_input + other.tokens_input,
+            tokens_output=self.tokens_output + other.tokens_output,
+            tokens_cached=self.tokens_cached + other.tokens_cached,
+            tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
+            cost=self.cost + other.cost,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+class FinishReason(StrEnum):
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    CONTENT_FILTER = "content_filter"
+
+
+class ChatReply(Model):
+    """A whole reply, as committed to the journal. ``usage`` is None when the server did not count."""
+
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    finish_reason: FinishReason = FinishReason.STOP
+    model: str = ""
+
+
+class TextDelta(Model):
+    kind: Literal["text"] = "text"
+    content: str
+
+
+class ReasoningDelta(Model):
+    kind: Literal["reasoning"] = "reasoning"
+    content: str
+
+
+class ToolCallDelta(Model):
+    """A piece of a call's argument text, for a live preview only; the call itself is in the reply."""
+
+    kind: Literal["tool_call"] = "tool_call"
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class RetryDelta(Model):
+    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before."""
+
+    kind: Literal["retry"] = "retry"
+    attempt: int
+    delay_s: float
+    reason: str
+
+
+class ReplyDone(Model):
+    """Always the last item of a stream that did not fail."""
+
+    kind: Literal["done"] = "done"
+    reply: ChatReply
+
+
+ChatDelta = Annotated[TextDelta | ReasoningDelta | ToolCallDelta | RetryDelta | ReplyDone, Field(discriminator="kind")]

@@ -1,0 +1,79 @@
+"""Memories: what agents and their user want kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+
+
+class MemoryType(StrEnum):
+    USER_PREF = "user_pref"
+    CONTEXT = "context"
+    KNOWLEDGE = "knowledge"
+    DECISION = "decision"
+
+
+class MemoryScope(StrEnum):
+    """Where to look or write: this workflow's memories, those of all workflows, or both."""
+
+    WORKFLOW = "workflow"
+    GENERAL = "general"
+    BOTH = "both"
+
+
+DEFAULT_IMPORTANCE: dict[MemoryType, float] = {
+    MemoryType.USER_PREF: 0.8,
+    MemoryType.DECISION: 0.7,
+    MemoryType.KNOWLEDGE: 0.6,
+    MemoryType.CONTEXT: 0.3,
+}
+DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
+    MemoryType.USER_PREF: MemoryScope.GENERAL,
+    MemoryType.KNOWLEDGE: MemoryScope.GENERAL,
+    MemoryType.CONTEXT: MemoryScope.WORKFLOW,
+    MemoryType.DECISION: MemoryScope.WORKFLOW,
+}
+LIFETIME: dict[MemoryType, timedelta] = {MemoryType.CONTEXT: timedelta(days=limits.MEMORY_CONTEXT_DAYS)}
+
+
+class Memory(Model):
+    """One memory with its provenance. ``workflow_id`` None means general.
+
+    Attributes:
+        source: ``agent``, ``user`` or ``import``: who wrote it; ``agent_source`` and ``run_id`` say which.
+        retrieved_by: ids of the runs that found it in a search, newest last, at most 50.
+        embedder: identifies the embedder of the stored vector, empty when it has none. The vector itself is kept by the repository.
+    """
+
+    id: str = Field(default_factory=new_id)
+    type: MemoryType
+    content: str = Field(min_length=1, max_length=limits.MEMORY_CONTENT)
+    workflow_id: str | None = None
+    importance: float = Field(default=0.5, ge=0, le=1)
+    priority: float | None = Field(default=None, ge=0, le=1)
+    tags: tuple[str, ...] = Field(default=(), max_length=limits.MEMORY_TAGS)
+    source: str = "agent"
+    agent_source: str = ""
+    run_id: str = ""
+    retrieved_by: tuple[str, ...] = ()
+    embedder: str = ""
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)
+    expires_at: Timestamp | None = None
+
+
+class MemoryHit(Model):
+    """A search result with every part of its score, each 0–1."""
+
+    memory: Memory
+    score: float
+    relevance: float
+    lexical: float
+    cosine: float | None = None
+    importance: float
+    recency: float

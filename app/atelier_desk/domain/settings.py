@@ -1,0 +1,42 @@
+"""Settings of the program, stored as rows of key and JSON value; this model names them, their defaults and their bounds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.approval import ApprovalSettings
+from atelier_desk.domain.base import Model
+
+
+class EmbedderSettings(Model):
+    """Which embedder turns memories into vectors. ``kind`` ``none`` leaves full text alone."""
+
+    kind: Literal["builtin", "none", "ollama", "mistral", "openai", "sentence-transformers"] = "builtin"
+    provider: str = ""
+    model: str = ""
+    dimension: int | None = Field(default=None, ge=1, le=8192)
+
+
+class Settings(Model):
+    """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
+
+    language: Literal["system", "en", "fr"] = "system"
+    theme: Literal["system", "light", "dark"] = "system"
+    font_scale: int = Field(default=100, ge=80, le=200)
+    notifications: bool = True
+    first_start_done: bool = False
+    default_agent_id: str = ""
+    workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
+    embedder: EmbedderSettings = EmbedderSettings()
+    fsync: bool = True
+    """Wait for the disk at each commit; off survives a killed program but not a power cut."""
+    approvals: ApprovalSettings = ApprovalSettings()
+    max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
+    """How deep agents may start agents; 0 lets none start any."""
+    confirmed_tools: dict[str, str] = {}
+    """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    window: dict[str, str] = {}
+    """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""

@@ -1,0 +1,187 @@
+"""Workflows, their runs and what a transcript shows of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.chat import Usage
+
+
+class RunStatus(StrEnum):
+    """State of a run. The first six are alive (a resume may go on), the others are final."""
+
+    PROCESSING = "processing"
+    AWAITING_USER = "awaiting_user"
+    AWAITING_APPROVAL = "awaiting_approval"
+    AWAITING_CHILDREN = "awaiting_children"
+    AWAITING_PARENT = "awaiting_parent"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    ABANDONED = "abandoned"
+
+    @property
+    def final(self) -> bool:
+        return self in _FINAL
+
+
+_FINAL = frozenset({RunStatus.COMPLETED, RunStatus.ERROR, RunStatus.CANCELLED, RunStatus.ABANDONED})
+
+
+class WorkflowStatus(StrEnum):
+    IDLE = "idle"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+
+class Workflow(Model):
+    """A conversation with its tasks, memories and reports.
+
+    Attributes:
+        head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
+        stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
+        usage: totals over all runs, sub-agents counted.
+        draft: what the person has typed and not sent.
+        folders: the workspace, absolute paths the user granted.
+        deleted_at: set while an undo is still possible; lists leave such a workflow out.
+    """
+
+    id: str = Field(default_factory=new_id)
+    name: str = Field(min_length=1, max_length=limits.WORKFLOW_NAME)
+    agent_id: str = ""
+    status: WorkflowStatus = WorkflowStatus.IDLE
+    head_run_id: str | None = None
+    stream_seq: int = 0
+    usage: Usage = Usage()
+    context_tokens: int = 0
+    pinned: bool = False
+    draft: str = ""
+    folders: tuple[str, ...] = ()
+    pending_questions: int = 0
+    pending_approvals: int = 0
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)
+    deleted_at: Timestamp | None = None
+
+
+class RunMode(StrEnum):
+    AUTO = "auto"
+    STEPPING = "stepping"
+
+
+class Run(Model):
+    """One turn of an agent, or a sub-agent's whole work: a row that sums up its journal.
+
+    Attributes:
+        previous_run_id: the turn before it in the conversation; several runs with the same one are branches.
+        parent_run_id: the run that spawned it, None for a root run; ``parent_call_id`` is the call it did that with.
+        title: what a sub-agent is to do, in a few words.
+        usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
+        correlation_id: the root run's id.
+        last_seq: number of its newest event.
+    """
+
+    id: str = Field(default_factory=new_id)
+    workflow_id: str
+    previous_run_id: str | None = None
+    parent_run_id: str | None = None
+    parent_call_id: str = ""
+    title: str = ""
+    correlation_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    depth: int = 0
+    mode: RunMode = RunMode.AUTO
+    status: RunStatus = RunStatus.PROCESSING
+    usage: Usage = Usage()
+    tool_calls: int = 0
+    elapsed_ms: int = 0
+    last_seq: int = 0
+    error: str = ""
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)
+
+
+class MessageRole(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    NOTICE = "notice"
+    """Something the engine tells the person or the model: a limit, a compaction, an interruption, an error."""
+
+
+class Message(Model):
+    """One row of a transcript.
+
+    Attributes:
+        seq: place in the workflow: the stream number of the event that made it.
+        kind: for assistant ``reply``, ``output`` (the output tool) or ``interrupted``; for notice the event's type; for user its
+            dispatch strategy.
+        call_ids: the tool calls this reply made, in order; their rows are ``ToolExecution``.
+        details: what a notice is about, for its card (for example limit, value, cap).
+    """
+
+    id: str = Field(default_factory=new_id)
+    workflow_id: str
+    run_id: str
+    seq: int
+    role: MessageRole
+    kind: str = ""
+    content: str = ""
+    reasoning: str = ""
+    reasoning_ms: int = 0
+    call_ids: tuple[str, ...] = ()
+    agent_name: str = ""
+    model: str = ""
+    provider: str = ""
+    usage: Usage | None = None
+    duration_ms: int = 0
+    details: dict[str, Any] = {}
+    pinned: bool = False
+    created_at: Timestamp = Field(default_factory=utc_now)
+
+
+class ToolExecution(Model):
+    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, interrupted, cancelled or timeout."""
+
+    id: str
+    """Run id and call id joined by a colon."""
+    workflow_id: str
+    run_id: str
+    call_id: str
+    message_id: str = ""
+    agent_name: str = ""
+    tool: str
+    server: str = ""
+    section: str = ""
+    effect: str = ""
+    risk: str = ""
+    arguments: dict[str, Any] = {}
+    result: Any = None
+    error: str = ""
+    status: str = "running"
+    truncated: bool = False
+    duration_ms: int = 0
+    iteration: int = 0
+    started_at: Timestamp = Field(default_factory=utc_now)
+
+
+class Report(Model):
+    """A Markdown report: the text is a file under the data folder, this row its index entry."""
+
+    id: str = Field(default_factory=new_id)
+    workflow_id: str
+    run_id: str = ""
+    name: str = Field(min_length=1, max_length=limits.REPORT_NAME)
+    size: int = 0
+    author: str = ""
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)

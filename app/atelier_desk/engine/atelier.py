@@ -1,0 +1,400 @@
+"""The engine as one object: what the desktop, the command line and Python callers open.
+
+    async with Atelier.open(data_dir) as atelier:
+        async for event in atelier.run("What is 12*7?", agent=config):
+            print(event.wire())
+
+Importing this module needs no Qt and loads no model, no database driver and no HTTP client; they are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events import Dispatch
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.workflow import RunMode, Workflow
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.following import until_settled
+from atelier_desk.i18n import set_language
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.gateway import ModelFactory, ModelGateway
+    from atelier_desk.engine.journal import FaultPoint, Journal
+    from atelier_desk.engine.question_gate import WorkflowQuestionGate
+    from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.runs import RunManager, Who
+    from atelier_desk.engine.services.agents import AgentService
+    from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.data import DataService
+    from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.memories import MemoryService
+    from atelier_desk.engine.services.models import ModelService
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.questions import QuestionService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.tasks import TaskService
+    from atelier_desk.engine.services.teams import TeamService
+    from atelier_desk.engine.services.workflows import WorkflowService
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.store import Store
+    from atelier_desk.tools.memory.search import MemorySearch
+    from atelier_desk.tools.registry import ToolRegistry
+
+log = logging.getLogger(__name__)
+
+
+class Atelier:
+    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder.
+
+    Attributes:
+        bus: stream events and change notices.
+        runs: starts and steers runs.
+        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
+            own_tools: the services.
+        embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
+    """
+
+    store: Store
+    datadir: DataDir
+    repos: Repositories
+    vault: KeyVault
+    registry: ToolRegistry
+    journal: Journal
+    runs: RunManager
+    gate: WorkflowQuestionGate
+    embedder: Embedder | None
+    memory_search: MemorySearch
+    workflows: WorkflowService
+    agents: AgentService
+    providers: ProviderService
+    models: ModelService
+    tasks: TaskService
+    memories: MemoryService
+    reports: ReportService
+    questions: QuestionService
+    approvals: ApprovalService
+    teams: TeamService
+    inspector: InspectorService
+    settings: SettingsService
+    data: DataService
+    own_tools: OwnToolService
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.bus = EventBus()
+        self.embedder = None
+        self._background: list[asyncio.Task[None]] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        data_dir: Path | None = None,
+        *,
+        clock: Clock | None = None,
+        model_factory: ModelFactory | None = None,
+        embedder: Embedder | None = None,
+        vault: KeyVault | None = None,
+        fsync: bool | None = None,
+        fault: FaultPoint | None = None,
+        language: str | None = None,
+    ) -> AsyncIterator[Atelier]:
+        """Open a data folder, and close everything at the end.
+
+        Args:
+            data_dir: the folder; None takes ``ATELIER_DATA_DIR`` or the platform's place for user data.
+            model_factory: brings its own model for every agent (tests, programs that embed Atelier); None uses the providers.
+            embedder: replaces the one the settings name.
+            fsync: overrides the setting of that name.
+            language: overrides the setting of that name.
+
+        Raises:
+            StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
+        """
+        atelier = cls(clock or SystemClock())
+        await atelier._open_store(data_dir, vault, fsync)
+        try:
+            await atelier._start(model_factory, embedder, fault, language)
+            yield atelier
+        finally:
+            await atelier._close()
+
+    # -- running -------------------------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        agent: AgentConfig | str | None = None,
+        workflow_id: str | None = None,
+        images: tuple[ImagePart, ...] = (),
+        strategy: Dispatch = Dispatch.QUEUE,
+        mode: RunMode = RunMode.AUTO,
+    ) -> AsyncIterator[StreamEvent]:
+        """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
+
+        The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable, and so has status
+        ``error`` when the journal could not be written (then ``resume`` goes on). Closing the iterator early leaves the run at work.
+
+        Args:
+            agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
+            workflow_id: None makes a new workflow.
+        """
+        config, agent_id = await self.find_agent(agent)
+        if workflow_id is None:
+            workflow_id = (await self.workflows.create(agent_id=agent_id)).id
+        with self._listening(workflow_id) as queue:
+            run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode)
+            async for event in until_settled(self, run_id, queue):
+                yield event
+
+    async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
+        """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
+        row = await self.repos.runs.get(run_id)
+        with self._listening(row.workflow_id) as queue:
+            await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
+            async for event in until_settled(self, run_id, queue):
+                yield event
+
+    @contextmanager
+    def _listening(self, workflow_id: str) -> Iterator[asyncio.Queue[StreamEvent | None]]:
+        """What a workflow publishes from now on."""
+        queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+        unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
+        try:
+            yield queue
+        finally:
+            unsubscribe()
+
+    async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
+        """A configuration and the id of the stored agent it came from, from whatever names an agent."""
+        if agent is None or isinstance(agent, AgentConfig):
+            return agent, ""
+        stored = await self.agents.by_name(agent)
+        return stored.config, stored.id
+
+    async def go_on(self) -> None:
+        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
+
+        The memory search is loaded in the background, so that the first search does not wait for it.
+        """
+        await self.runs.resume_all()
+        if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
+            self.memories.start_reembed()
+        self._background.append(asyncio.create_task(self._warm()))
+        await self.workflows.purge_expired()
+
+    async def _warm(self) -> None:
+        try:
+            await self.memory_search.warm()
+        except Exception:
+            # The first search loads what is missing, or tells the person why it cannot.
+            log.exception("the memory search was not loaded ahead")
+
+    async def use_embedder(self, settings: Settings) -> None:
+        """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
+        from atelier_desk.engine.embedding import create_embedder
+
+        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+        self.memory_search.use(self.embedder)
+        if old is not None and old is not self.embedder:
+            await old.aclose()
+
+    # -- opening and closing -------------------------------------------------------------------------------------------------------
+
+    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None) -> None:
+        from atelier_desk import logs
+        from atelier_desk.llm.secrets import KeyVault, redact
+        from atelier_desk.storage.datadir import DataDir, default_data_dir
+        from atelier_desk.storage.repositories import Repositories
+        from atelier_desk.tools.registry import create_default_tool_registry
+
+        self._redacting = logs.add_redactor(redact)
+        self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
+        self.vault = vault or KeyVault()
+        self.registry = create_default_tool_registry()
+        self.store = await self._open_database(fsync is not False)
+        self.repos = Repositories(self.store, self.datadir)
+        if fsync is None and not (await self.repos.settings.load()).fsync:
+            # The wish is in the database, which takes it only when it is opened.
+            await self.store.close()
+            self.store = await self._open_database(False)
+            self.repos = Repositories(self.store, self.datadir)
+
+    async def _open_database(self, fsync: bool) -> Store:
+        from atelier_desk.storage.store import Store
+
+        return await Store.open(self.datadir.database, fsync=fsync, clock=self.clock, backups=self.datadir.backups)
+
+    async def _start(
+        self, model_factory: ModelFactory | None, embedder: Embedder | None, fault: FaultPoint | None, language: str | None
+    ) -> None:
+        settings = await self.repos.settings.load()
+        set_language(language or settings.language)
+        self._make_services(fault)
+        await self._make_memory(settings, embedder)
+        self._make_runs(settings, model_factory, fault)
+        await self.runs.index()
+        await self.own_tools.load_confirmed()
+        await self.agents.ensure_builtin()
+
+    def _make_services(self, fault: FaultPoint | None) -> None:
+        from atelier_desk.engine.journal import Journal, no_fault
+        from atelier_desk.engine.services.agents import AgentService
+        from atelier_desk.engine.services.approvals import ApprovalService
+        from atelier_desk.engine.services.data import DataService
+        from atelier_desk.engine.services.inspector import InspectorService
+        from atelier_desk.engine.services.memories import MemoryService
+        from atelier_desk.engine.services.models import ModelService
+        from atelier_desk.engine.services.own_tools import OwnToolService
+        from atelier_desk.engine.services.providers import ProviderService
+        from atelier_desk.engine.services.questions import QuestionService
+        from atelier_desk.engine.services.reports import ReportService
+        from atelier_desk.engine.services.settings import SettingsService
+        from atelier_desk.engine.services.tasks import TaskService
+        from atelier_desk.engine.services.teams import TeamService
+        from atelier_desk.engine.services.workflows import WorkflowService
+
+        self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
+        self.providers = ProviderService(self)
+        self.models = ModelService(self)
+        self.workflows = WorkflowService(self)
+        self.agents = AgentService(self)
+        self.tasks = TaskService(self)
+        self.memories = MemoryService(self)
+        self.reports = ReportService(self)
+        self.questions = QuestionService(self)
+        self.approvals = ApprovalService(self)
+        self.teams = TeamService(self)
+        self.inspector = InspectorService(self)
+        self.settings = SettingsService(self)
+        self.data = DataService(self)
+        self.own_tools = OwnToolService(self)
+
+    async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
+        from atelier_desk.engine.embedding import create_embedder, needs_server
+        from atelier_desk.tools.memory.search import MemorySearch
+
+        self.embedder = embedder
+        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        if embedder is not None:
+            return
+        if needs_server(settings.embedder):
+            # A server that does not answer must not hold up the start: until it does, full text alone is searched.
+            self._background.append(asyncio.create_task(self._try_embedder(settings)))
+            return
+        try:
+            self.embedder = await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+        except AtelierError as error:
+            log.warning("no embedder, full text alone: %s", error)
+        self.memory_search.use(self.embedder)
+
+    async def _try_embedder(self, settings: Settings) -> None:
+        try:
+            await self.use_embedder(settings)
+        except AtelierError as error:
+            log.warning("no embedder, full text alone: %s", error)
+
+    def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
+        from atelier_desk.engine.direct_call import answer_direct_calls
+        from atelier_desk.engine.gateway import FactoryGateway
+        from atelier_desk.engine.models import ProviderGateway
+        from atelier_desk.engine.question_gate import WorkflowQuestionGate
+        from atelier_desk.engine.run.environment import RunEnvironment
+        from atelier_desk.engine.runs import RunManager
+        from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+
+        async def pending(workflow_id: str) -> int:
+            return len(await self.repos.questions.pending(workflow_id))
+
+        self.gate = WorkflowQuestionGate(pending, self.clock)
+        gateway: ModelGateway
+        if model_factory is not None:
+            gateway = FactoryGateway(model_factory)
+        else:
+            # The guided dialect needs the built-in embedder whatever memories use; when both do, they share it.
+            nearest = self.embedder if isinstance(self.embedder, BuiltinEmbedder) else BuiltinEmbedder()
+            gateway = ProviderGateway(self.providers, self.models, nearest)
+        self.environment: RunEnvironment = RunEnvironment(
+            repos=self.repos,
+            journal=self.journal,
+            bus=self.bus,
+            registry=self.registry,
+            gateway=gateway,
+            clock=self.clock,
+            default_agent=self._default_agent,
+            memory_search=self.memory_search,
+            questions=self.gate,
+            record_answer=self.gate.record,
+        )
+        if fault is not None:
+            self.environment.fault = fault
+        answer_direct_calls(self.environment)
+        self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.on_started = self._name
+
+    async def _name(self, workflow: Workflow, content: str) -> None:
+        from atelier_desk.engine.services.naming import placeholders
+
+        if workflow.name in placeholders():
+            await self.workflows.name_after(workflow.id, content)
+
+    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
+        from atelier_desk.domain.errors import NotFoundError
+        from atelier_desk.engine.runs import Who
+
+        for wanted in (agent_id, workflow.agent_id):
+            if wanted:
+                try:
+                    agent = await self.agents.get(wanted)
+                except NotFoundError:
+                    if wanted == agent_id:
+                        raise
+                    continue
+                return Who(agent.config, agent.id)
+        agent = await self.agents.default()
+        return Who(agent.config, agent.id)
+
+    async def _default_agent(self, workflow_id: str) -> AgentConfig:
+        return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent
+
+    async def _close(self) -> None:
+        """Close what was opened, the newest first, and each part also when another one cannot be closed."""
+        async with AsyncExitStack() as parts:
+            parts.callback(self._redacting)
+            parts.push_async_callback(self.store.close)
+            parts.push_async_callback(self._close_embedder)
+            if hasattr(self, "providers"):
+                parts.push_async_callback(self.providers.aclose)
+            parts.push_async_callback(self._stop_background)
+            if hasattr(self, "models"):
+                parts.push_async_callback(self.models.aclose)
+            if hasattr(self, "memories"):
+                parts.push_async_callback(self.memories.aclose)
+            if hasattr(self, "runs"):
+                parts.push_async_callback(self.runs.close)
+
+    async def _close_embedder(self) -> None:
+        if self.embedder is not None:
+            await self.embedder.aclose()
+
+    async def _stop_background(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)

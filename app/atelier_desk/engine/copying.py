@@ -1,0 +1,137 @@
+"""Copying a journal into another workflow: every identity in it is replaced by a new one, the same for the same old one."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.events import (
+    ApprovalRequested,
+    ChildrenPlanned,
+    EventBody,
+    ModelReplied,
+    OutputShown,
+    PauseReason,
+    QuestionAsked,
+    ReplyInterrupted,
+    RunEvent,
+    RunPaused,
+    RunStarted,
+    TaskChanged,
+    UserMessage,
+    event_body_adapter,
+)
+from atelier_desk.engine.identities import renamed
+from atelier_desk.engine.journal import Journal, Part, RunHandle
+from atelier_desk.engine.run.model_call import make_frame
+from atelier_desk.engine.run.state import carried
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.ids import stable_id
+
+
+class Copier:
+    """Takes the events of a workflow in their order and writes copies, each commit as one.
+
+    Attributes:
+        runs: by old id, the copies.
+        commit: of the newest event that was taken.
+    """
+
+    def __init__(self, repos: Repositories, journal: Journal, source_id: str, target_id: str) -> None:
+        self._repos = repos
+        self._journal = journal
+        self._target_id = target_id
+        self._ids: dict[str, str] = {source_id: target_id}
+        self._frames: dict[str, str] = {}
+        self._waiting: list[RunEvent] = []
+        self.runs: dict[str, RunHandle] = {}
+        self.commit = ""
+
+    async def take(self, event: RunEvent) -> None:
+        """One more event; what was committed before it is written now."""
+        if event.commit != self.commit:
+            await self.flush()
+        self.commit = event.commit
+        self._waiting.append(event)
+
+    async def flush(self) -> None:
+        """Write what was taken and is not written yet."""
+        events, self._waiting = self._waiting, []
+        if events and not events[0].run_id:
+            for event in events:
+                assert isinstance(event.body, TaskChanged)
+                copy = self._copied(event.body)
+                assert isinstance(copy, TaskChanged)
+                await self._journal.append_workflow_event(self._target_id, copy)
+            return
+        parts = [await self._part(event) for event in events]
+        if parts:
+            handles = {part.handle.run_id: part.handle for part in parts}
+            await self._journal.append_together(list(handles.values()), lambda: parts)
+
+    async def pause(self) -> None:
+        """Hold every run that was cut in its middle, in one commit."""
+        cut = [handle for handle in self.runs.values() if not handle.current.status.final and handle.current.pause is None]
+        if cut:
+            await self._journal.append_together(cut, lambda: [Part(handle, [RunPaused(reason=PauseReason.USER)]) for handle in cut])
+
+    async def _part(self, event: RunEvent) -> Part:
+        body = event.body
+        handle = self.runs.get(event.run_id)
+        if handle is None:
+            handle = self.runs[event.run_id] = RunHandle(run_id=self._new(event.run_id), workflow_id=self._target_id)
+        if isinstance(body, ModelReplied) and body.frame:
+            await self._copy_frame(body.frame)
+        if isinstance(body, TaskChanged):
+            self._new_task(event.run_id, handle, body.task.id)
+        copy = self._copied(body)
+        if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
+            previous = self.runs.get(body.previous_run_id or "")
+            if previous is not None and previous.state is not None:
+                handle.history = carried(previous.state)
+            copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
+        elif isinstance(copy, ModelReplied):
+            copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
+        return Part(handle, [copy])
+
+    async def _copy_frame(self, frame_id: str) -> None:
+        """What was sent with the conversation belongs to the workflow: the copy has its own."""
+        if frame_id in self._frames:
+            return
+        try:
+            frame = await self._repos.frames.get(frame_id)
+        except NotFoundError:
+            # Without it the context inspector says that the request is not known exactly.
+            self._frames[frame_id] = ""
+            return
+        copy = make_frame(self._target_id, frame.system, frame.tools)
+        await self._repos.frames.save(copy)
+        self._frames[frame_id] = copy.id
+
+    def _new(self, old: str) -> str:
+        return self._ids.setdefault(old, new_id())
+
+    def _new_task(self, run_id: str, handle: RunHandle, task_id: str) -> None:
+        """A task's id is derived from the call that made it: when that call is cut off and run again in the copy, it must find its task."""
+        for call in handle.state.calls if handle.state is not None else ():
+            if task_id == stable_id(f"{run_id}:{call.call.id}", "task"):
+                self._ids.setdefault(task_id, stable_id(f"{handle.run_id}:{call.call.id}", "task"))
+
+    def _copied(self, body: EventBody) -> EventBody:
+        for old in _made_by(body):
+            self._new(old)
+        return event_body_adapter.validate_python(renamed(body.model_dump(mode="json"), self._ids))
+
+
+def _made_by(body: EventBody) -> tuple[str, ...]:
+    """The identities that come into the world with an event; those of runs come with their first event or their plan."""
+    if isinstance(body, UserMessage | ModelReplied | ReplyInterrupted | OutputShown):
+        return (body.message_id,)
+    if isinstance(body, TaskChanged):
+        return (body.task.id,)
+    if isinstance(body, QuestionAsked):
+        return (body.question.id,)
+    if isinstance(body, ApprovalRequested):
+        return (body.approval.id,)
+    if isinstance(body, ChildrenPlanned):
+        return tuple(plan.id for plan in body.children)
+    return ()

@@ -1,0 +1,272 @@
+"""The check-up: what Atelier needs from the machine, each ok, warn or fail, with what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import _, language, ngettext
+from atelier_desk.storage.refused import FILE as REFUSED
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.engine.atelier import Atelier
+
+Status = Literal["ok", "warn", "fail"]
+
+LOW_DISK = 1024**3
+"""Bytes under which the disk is worth a warning: a local model and a backup need more."""
+NO_DISK = 100 * 1024**2
+"""Bytes under which writing is about to fail."""
+QT_PACKAGES = (
+    "libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 "
+    "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxkbcommon-x11-0"
+)
+"""Debian packages of the libraries Qt needs, without a screen and with X11."""
+QT_IMPORT_S = 60.0
+PROVIDER_S = 15.0
+
+
+class Check(Model):
+    """One result: ``name`` is stable, ``title`` and ``message`` are for people, ``fix`` is what to do (empty when nothing)."""
+
+    name: str
+    title: str
+    status: Status
+    message: str
+    fix: str = ""
+
+
+async def checks(atelier: Atelier | None = None, *, root: Path | None = None, problem: AtelierError | None = None) -> list[Check]:
+    """All checks, in the order of the page.
+
+    Args:
+        atelier: the open engine, None when it could not be opened.
+        root: the data folder, when there is no engine.
+        problem: why the engine could not be opened.
+    """
+    folder = Path(atelier.datadir.root) if atelier is not None else root
+    found = [await _qt(), *_display()]
+    if folder is not None:
+        found += [_writable(folder), _disk(folder)]
+    if atelier is None:
+        found.append(_closed(problem))
+        return found
+    for check in (_database, _keyring, _embedder):
+        found.append(await _guarded(check, atelier))
+    found += await asyncio.gather(*(_provider(atelier, config) for config in await atelier.providers.list() if config.enabled))
+    return found
+
+
+async def _guarded(check: Callable[[Atelier], Awaitable[Check]], atelier: Atelier) -> Check:
+    """A check that breaks is a failed check, not the end of the check-up."""
+    try:
+        return await check(atelier)
+    except Exception as error:
+        message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        name = check.__name__.lstrip("_")
+        return Check(name=name, title=_titles()[name], status="fail", message=message, fix=_("The log file in the data folder says more."))
+
+
+def _titles() -> dict[str, str]:
+    return {"database": _("Database"), "keyring": _("Keyring"), "embedder": _("Embedder")}
+
+
+async def _qt() -> Check:
+    """Import Qt in a process of its own: a broken library would end this one."""
+    from atelier_desk.display import qt_folder
+
+    title = _("Window toolkit (Qt)")
+    if qt_folder() is None:
+        return Check(name="qt", title=title, status="fail", message=_("PySide6 is not installed."), fix="pip install PySide6-Essentials")
+    if getattr(sys, "frozen", False):
+        return Check(name="qt", title=title, status="ok", message=_("PySide6 is bundled."))
+    code = "import PySide6.QtWidgets as w, PySide6; print(PySide6.__version__)"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(QT_IMPORT_S):
+            output, errors = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return Check(name="qt", title=title, status="fail", message=_("Importing PySide6 takes too long."))
+    if process.returncode == 0:
+        return Check(name="qt", title=title, status="ok", message=_("PySide6 {version} can be imported.", version=output.decode().strip()))
+    last = (errors.decode(errors="replace").strip().splitlines() or [f"exit status {process.returncode}"])[-1]
+    return Check(name="qt", title=title, status="fail", message=last, fix=_library_fix())
+
+
+def _display() -> list[Check]:
+    """System libraries and the display; without a display the command line still does everything."""
+    from atelier_desk.display import desktop_problem, missing_library, qt_folder
+
+    found = []
+    folder = qt_folder()
+    if sys.platform.startswith("linux") and folder is not None:
+        library = missing_library(folder, "xcb")
+        found.append(
+            Check(name="libraries", title=_("System libraries"), status="ok", message=_("All libraries of the window toolkit are there."))
+            if library is None
+            else Check(
+                name="libraries",
+                title=_("System libraries"),
+                status="warn",
+                message=_("{library} is missing.", library=library),
+                fix=_library_fix(),
+            )
+        )
+    problem = desktop_problem()
+    title = _("Display")
+    if problem is None:
+        found.append(Check(name="display", title=title, status="ok", message=_("A window can be opened.")))
+    else:
+        text = _(problem.template, **problem.params)
+        found.append(Check(name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")))
+    return found
+
+
+def _library_fix() -> str:
+    return _("On Debian or Ubuntu: apt install {packages}", packages=QT_PACKAGES)
+
+
+def _writable(folder: Path) -> Check:
+    title = _("Data folder")
+    probe = folder / f".doctor-{os.getpid()}"
+    try:
+        probe.write_text("ok", "utf-8")
+        probe.unlink()
+    except OSError as error:
+        return Check(
+            name="data_folder",
+            title=title,
+            status="fail",
+            message=_("{path} cannot be written: {reason}", path=folder, reason=error.strerror or error),
+            fix=_("Make the folder writable, or choose another one with --data-dir."),
+        )
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        return Check(
+            name="data_folder",
+            title=title,
+            status="warn",
+            message=_("Other users of this machine can look into {path}.", path=folder),
+            fix=f"chmod 700 {folder}",
+        )
+    return Check(name="data_folder", title=title, status="ok", message=_("{path} is writable and yours alone.", path=folder))
+
+
+def _disk(folder: Path) -> Check:
+    title = _("Disk space")
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Check(name="disk", title=title, status="fail", message=str(error))
+    message = _("{gb} GB are free.", gb=decimal(free / 1024**3))
+    if free < NO_DISK:
+        return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
+    if free < LOW_DISK:
+        return Check(name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more."))
+    return Check(name="disk", title=title, status="ok", message=message)
+
+
+def _closed(problem: AtelierError | None) -> Check:
+    message = problem.localized(_) if problem is not None else _("The database is not open.")
+    return Check(name="database", title=_("Database"), status="fail", message=message)
+
+
+async def _database(atelier: Atelier) -> Check:
+    title = _("Database")
+    counts = await atelier.store.counts()
+    message = _("Schema {version}, {rows} rows.", version=atelier.store.version, rows=sum(counts.values()))
+    lost = atelier.store.lost_commits
+    if lost:
+        return Check(
+            name="database",
+            title=title,
+            status="warn",
+            message=_("{state} The last {count} changes were lost.", state=message, count=lost),
+            fix=_("Compare with a backup: atelier backup verify FILE"),
+        )
+    refused = atelier.store.refused_commits()
+    if refused:
+        path = atelier.datadir.database / REFUSED
+        told = ngettext("{state} {n} change could not be written.", "{state} {n} changes could not be written.", refused, state=message)
+        return Check(
+            name="database",
+            title=title,
+            status="warn",
+            message=told,
+            fix=_("Report this fault. {path} keeps what is missing, also words of yours: look before you share it.", path=path),
+        )
+    return Check(name="database", title=title, status="ok", message=message)
+
+
+async def _keyring(atelier: Atelier) -> Check:
+    if await asyncio.to_thread(lambda: atelier.vault.persistent):
+        return Check(name="keyring", title=_("Keyring"), status="ok", message=_("Keys are kept in the system's keyring."))
+    return Check(
+        name="keyring",
+        title=_("Keyring"),
+        status="warn",
+        message=_("This machine has no keyring; keys are known until the program ends."),
+        fix=_("Install one (GNOME Keyring, KWallet), or name an environment variable: atelier providers add NAME --api-key-env VAR"),
+    )
+
+
+async def _embedder(atelier: Atelier) -> Check:
+    title = _("Embedder")
+    if atelier.embedder is None:
+        return Check(
+            name="embedder",
+            title=title,
+            status="warn",
+            message=_("No embedder: memories are found by their words alone."),
+            fix=_("Choose one in the settings, under Memory."),
+        )
+    vectors = await atelier.embedder.embed(["Atelier"])
+    return Check(
+        name="embedder", title=title, status="ok", message=_("{id} answers with {n} numbers.", id=atelier.embedder.id, n=vectors.shape[1])
+    )
+
+
+async def _provider(atelier: Atelier, config: ProviderConfig) -> Check:
+    title = _("Provider {name}", name=config.name)
+    name = f"provider:{config.name}"
+    try:
+        async with asyncio.timeout(PROVIDER_S):
+            health = await atelier.providers.test(config.name)
+    except TimeoutError:
+        return Check(
+            name=name, title=title, status="warn", message=_("No answer in {s} seconds.", s=int(PROVIDER_S)), fix=_provider_fix(config)
+        )
+    except AtelierError as error:
+        return Check(name=name, title=title, status="warn", message=error.localized(_), fix=_provider_fix(config))
+    if health.ok:
+        return Check(
+            name=name,
+            title=title,
+            status="ok",
+            message=ngettext("Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms),
+        )
+    return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
+
+
+def decimal(value: float) -> str:
+    """A number with one decimal, written as the reader's language does."""
+    from babel.numbers import format_decimal
+
+    return str(format_decimal(round(value, 1), locale=language()))
+
+
+def _provider_fix(config: ProviderConfig) -> str:
+    if config.kind.value == "local":
+        return _("Run make setup, or download a model in the settings.")
+    return _("Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name)

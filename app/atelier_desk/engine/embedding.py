@@ -1,0 +1,48 @@
+"""Which embedder is in use: made from the settings, switched while the program runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.settings import EmbedderSettings
+from atelier_desk.i18n import N_
+from atelier_desk.llm.base import Embedder
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.llm.secrets import KeyVault
+
+REMOTE_KINDS = ("ollama", "mistral", "openai")
+
+
+def needs_server(settings: EmbedderSettings) -> bool:
+    """Whether making this embedder asks a server first: its dimension is not known yet."""
+    return settings.kind in REMOTE_KINDS and settings.dimension is None
+
+
+async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault, clock: Clock) -> Embedder | None:
+    """The embedder the settings name, not loaded yet; None when vectors are switched off.
+
+    Raises:
+        NotFoundError: the settings name a provider that does not exist.
+        UsageError: the settings lack a provider or a model.
+        ProviderError: the server that was asked for the dimension cannot be reached.
+    """
+    if settings.kind == "none":
+        return None
+    if settings.kind == "builtin":
+        from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+
+        return BuiltinEmbedder()
+    if settings.kind == "sentence-transformers":
+        from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(settings.model)
+    if not settings.provider or not settings.model:
+        raise UsageError(N_("Choose a provider and a model for the embeddings."))
+    from atelier_desk.llm.embedders.remote import RemoteEmbedder
+
+    config = await providers.get(settings.provider)
+    return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension)

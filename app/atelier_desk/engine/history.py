@@ -1,0 +1,249 @@
+"""Reading journals back: folding a run, the conversation it inherits, replaying a workflow, forking it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.events import RunEvent, TaskChanged, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.copying import Copier
+from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
+from atelier_desk.engine.run.project import Totals, project, project_task
+from atelier_desk.engine.run.reduce import fold, reduce
+from atelier_desk.engine.run.state import Entry, RunState, carried
+from atelier_desk.i18n import N_, _
+from atelier_desk.storage.repositories import Repositories
+
+CACHED_RUNS = 16
+
+
+async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
+    """All events of a workflow in the order in which they were committed."""
+    ordered = _CommitOrder()
+    after = 0
+    seen: set[str] = set()
+    while True:
+        page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=PAGE)
+        fresh = [event for event in page if event.id not in seen]
+        for event in fresh:
+            for each in ordered.take(event):
+                yield each
+        if len(page) < PAGE or not fresh:
+            break
+        # Events that make no stream event share the number of the next one that does: read that number again, skip what was seen.
+        after = page[-1].stream_from - 1
+        seen = {event.id for event in page}
+    for each in ordered.rest():
+        yield each
+
+
+class _CommitOrder:
+    """Brings events of several runs into the order of their commits.
+
+    The database sorts by ``stream_from`` and then by the number in the run, which says nothing between runs: of the events that share a
+    ``stream_from``, those of one commit are put together, in the order they were written in. Only the last commit of such a block can go on
+    in the next one.
+    """
+
+    def __init__(self) -> None:
+        self._block: list[RunEvent] = []
+        self._before: list[RunEvent] = []
+        self._open = ""
+
+    def take(self, event: RunEvent) -> list[RunEvent]:
+        """One more event in the database's order; gives those whose place is certain now."""
+        out: list[RunEvent] = []
+        if self._block and self._block[0].stream_from != event.stream_from:
+            out = self._ordered({each.commit for each in self._block})
+        self._block.append(event)
+        return out
+
+    def rest(self) -> list[RunEvent]:
+        """What is left, in order."""
+        return self._ordered({each.commit for each in self._block}) + self._ordered(set())
+
+    def _ordered(self, following: set[str]) -> list[RunEvent]:
+        """The block before the present one, which takes its place; ``following`` are the present one's commits."""
+        block, self._before, self._block = self._before, self._block, []
+        waiting: dict[str, list[RunEvent]] = {}
+        for event in sorted(block, key=lambda event: (event.commit != self._open, event.commit in following, event.seq)):
+            waiting.setdefault(event.commit, []).append(event)
+        out: list[RunEvent] = []
+        while waiting:
+            commit = _next_commit(waiting)
+            out += sorted(waiting.pop(commit), key=lambda event: event.id)
+            self._open = commit
+        return out
+
+
+def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
+    """The first commit of which no other one holds an earlier event of the same run."""
+    first: dict[str, int] = {}
+    for event in (event for events in waiting.values() for event in events):
+        first[event.run_id] = min(event.seq, first.get(event.run_id, event.seq))
+
+    def is_next(events: list[RunEvent]) -> bool:
+        own: dict[str, int] = {}
+        for event in events:
+            own[event.run_id] = min(event.seq, own.get(event.run_id, event.seq))
+        return all(first[run_id] == seq for run_id, seq in own.items())
+
+    return next((commit for commit, events in waiting.items() if is_next(events)), next(iter(waiting)))
+
+
+class Conversations:
+    """The conversation a run inherits, folded once and kept for the newest runs."""
+
+    def __init__(self, repos: Repositories) -> None:
+        self._repos = repos
+        self._cache: OrderedDict[str, tuple[Entry, ...]] = OrderedDict()
+
+    async def before(self, previous_run_id: str | None) -> tuple[Entry, ...]:
+        """The entries a run that follows ``previous_run_id`` begins with."""
+        chain: list[str] = []
+        run_id = previous_run_id
+        rows: dict[str, Run] = {}
+        while run_id is not None and run_id not in self._cache:
+            row = rows.get(run_id)
+            if row is None:
+                row = await self._repos.runs.get(run_id)
+                rows = {r.id: r for r in await self._repos.runs.list(row.workflow_id)} | rows
+            chain.append(run_id)
+            run_id = row.previous_run_id
+        history = self._cache[run_id] if run_id is not None else ()
+        for each in reversed(chain):
+            state = fold(await run_events(self._repos, each), history)
+            history = carried(state) if state is not None else history
+            if rows[each].status.final:
+                self._keep(each, history)
+        return history
+
+    def finished(self, state: RunState) -> None:
+        """Remember the conversation of a run that is over, so that the next turn folds nothing."""
+        self._keep(state.run_id, carried(state))
+
+    def forget(self) -> None:
+        self._cache.clear()
+
+    def _keep(self, run_id: str, history: tuple[Entry, ...]) -> None:
+        self._cache[run_id] = history
+        self._cache.move_to_end(run_id)
+        while len(self._cache) > CACHED_RUNS:
+            self._cache.popitem(last=False)
+
+
+async def load(repos: Repositories, conversations: Conversations, run_id: str) -> tuple[RunHandle, list[RunEvent]]:
+    """A run from its journal.
+
+    Raises:
+        NotFoundError: no such run, or it has no events.
+    """
+    row = await repos.runs.get(run_id)
+    events = await run_events(repos, run_id)
+    if not events:
+        raise NotFoundError(N_("There is no run {id}."), id=run_id)
+    history = await conversations.before(row.previous_run_id) if row.parent_run_id is None else ()
+    handle = RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
+    return handle, events
+
+
+def memory_scope(events: list[RunEvent]) -> dict[str, str | None]:
+    """The memory scope the agent chose in this run with ``activate_workflow`` or ``activate_general``, as its calls tell."""
+    scope: dict[str, str | None] = {}
+    wanted: dict[str, str | None] = {}
+    for event in events:
+        body = event.body
+        if isinstance(body, ToolCallStarted) and body.tool == "MemoryTool":
+            operation = body.arguments.get("operation")
+            if operation == "activate_general":
+                wanted[body.call_id] = None
+            elif operation == "activate_workflow":
+                wanted[body.call_id] = str(body.arguments.get("workflow_id"))
+        elif isinstance(body, ToolCallFinished) and body.call_id in wanted and body.status == "ok":
+            scope = {"workflow_id": wanted[body.call_id]}
+    return scope
+
+
+async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
+    for event in await run_events(repos, run_id):
+        yield event
+
+
+async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
+    """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
+
+    With ``run_id`` only that run's; the workflow's totals in it then count from its start.
+    """
+    await repos.workflows.get(workflow_id)
+    states: dict[str, RunState] = {}
+    totals = Totals()
+    async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
+        if not event.run_id:
+            assert isinstance(event.body, TaskChanged)
+            projection = project_task(event.body)
+            after = None
+        else:
+            before = states.get(event.run_id)
+            after = reduce(before, event)
+            states[event.run_id] = after
+            projection = project(event, before, after, totals)
+        totals = totals.after(projection)
+        for stream_event in stream_events(event, projection.chunks, after):
+            yield stream_event
+
+
+async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int) -> Workflow:
+    """A new workflow that holds everything up to stream event ``at``; the original stays as it is.
+
+    What was committed together with event ``at`` is copied too: a sub-agent never begins or ends for its parent alone. Every run that was
+    cut in its middle, sub-agents too, is paused and goes on when its owner resumes the root run. What the events say is made again, with
+    identities of its own, so that nothing done in the fork touches the original: runs, messages, tool calls, tasks, sub-agents that are
+    planned, and questions and approval requests, of which one that waited at that point waits in the fork too. Where a text names one of
+    them (a tool's result, a call's arguments), it names the copy. Memories and reports are not part of the journal and are not copied: they
+    show what is known now, not what was known at ``at``; the results of the calls that read or wrote them are in the conversation.
+    Times are those of the copying.
+
+    Raises:
+        NotFoundError: the workflow has no event with that number.
+    """
+    source = await repos.workflows.get(workflow_id)
+    if not 1 <= at <= source.stream_seq:
+        raise NotFoundError(
+            N_("Workflow {name} has no event {at}; its events are numbered 1 to {last}."), name=source.name, at=at, last=source.stream_seq
+        )
+    now = journal.now()
+    name = _("{name} (fork at {at})", name=source.name, at=at)[:256]
+    target = source.model_copy(
+        update={
+            "id": new_id(),
+            "name": name,
+            "stream_seq": 0,
+            "usage": Totals().usage,
+            "head_run_id": None,
+            "pending_questions": 0,
+            "pending_approvals": 0,
+            "pinned": False,
+            "draft": "",
+            "created_at": now,
+            "updated_at": now,
+        }
+    )
+    await repos.workflows.create(target)
+    copier = Copier(repos, journal, workflow_id, target.id)
+    try:
+        async for event in workflow_events(repos, workflow_id):
+            if event.stream_from > at and event.commit != copier.commit:
+                break
+            await copier.take(event)
+        await copier.flush()
+        await copier.pause()
+    except BaseException:
+        # Half a copy is of no use to anybody.
+        journal.forget(target.id)
+        await repos.workflows.purge(target.id)
+        raise
+    return await repos.workflows.get(target.id)

@@ -1,0 +1,101 @@
+"""Where the holder of a data folder listens, and the note in the folder that says so.
+
+The note (``holder.json``, readable by its owner alone) carries the address and a random token, so that a client needs to be able to read
+the user's own folder, whatever the platform's rules for sockets and pipes are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.i18n import N_
+
+NOTE = "holder.json"
+SOCKET_PATH_BYTES = 100
+"""Longest path of a Unix socket that every platform takes (``sun_path`` has 108 bytes on Linux, 104 on macOS and the BSDs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HolderNote:
+    """Who holds the folder: where it listens, what a client must say, its process id and version."""
+
+    address: str
+    token: str
+    pid: int
+    version: str
+
+
+def socket_address(root: Path, wanted: Path) -> str:
+    """The address for the data folder ``root``: the socket ``wanted`` in it, or a short one elsewhere when the path is too long.
+
+    On Windows the name of a pipe.
+    """
+    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:24]
+    if sys.platform == "win32":
+        return rf"\\.\pipe\atelier-{digest}"
+    if len(os.fsencode(wanted)) <= SOCKET_PATH_BYTES:
+        return str(wanted)
+    return str(_runtime_dir() / f"{digest}.sock")
+
+
+def _runtime_dir() -> Path:
+    """A short folder of this user alone: in ``XDG_RUNTIME_DIR``, else in the temporary folder, checked to be really ours."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    candidates = [Path(base) / "atelier"] if base and Path(base).is_dir() else []
+    candidates += [Path(parent) / f"atelier-{os.getuid()}" for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp"))]  # noqa: S108
+    for folder in candidates:
+        if len(os.fsencode(folder)) + 32 > SOCKET_PATH_BYTES:
+            continue
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found = folder.lstat()
+        except OSError:
+            continue
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+            folder.chmod(0o700)
+            return folder
+    raise StorageError(
+        N_(
+            "The data folder's path is too long for a local socket, and no private folder for a shorter one was found. Set XDG_RUNTIME_DIR."
+        ),
+        code="socket_path",
+    )
+
+
+def write_note(root: Path, note: HolderNote) -> None:
+    """Put the note into the folder in one step, readable by its owner alone."""
+    temporary = root / f"{NOTE}.{os.getpid()}.tmp"
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(note), file)
+    temporary.replace(root / NOTE)
+
+
+def read_note(root: Path) -> HolderNote | None:
+    """The note of the folder, None when there is none or it is not whole."""
+    try:
+        value = json.loads((root / NOTE).read_text("utf-8"))
+        return HolderNote(str(value["address"]), str(value["token"]), int(value["pid"]), str(value["version"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def remove_note(root: Path, note: HolderNote) -> None:
+    """Remove the note and the socket, when they are still the ones of ``note``."""
+    if read_note(root) != note:
+        return
+    with contextlib.suppress(OSError):
+        (root / NOTE).unlink()
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            Path(note.address).unlink()

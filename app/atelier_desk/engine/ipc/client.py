@@ -1,0 +1,148 @@
+"""The side of a process that finds the data folder held by another one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from atelier_desk import __version__
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.engine.ipc.address import HolderNote, read_note
+from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
+from atelier_desk.engine.ipc.transport import connect
+from atelier_desk.i18n import N_
+
+ANSWER_TIMEOUT_S = 10.0
+
+
+class UserTerminal(Protocol):
+    """The terminal of this process (``atelier_desk.cli.output.Terminal``)."""
+
+    json: bool
+    interactive: bool
+    cwd: str
+
+    def write(self, text: str) -> None: ...
+
+    def note(self, text: str, style: str = "dim") -> None: ...
+
+    async def ask(self, prompt: str) -> str | None: ...
+
+    async def read_input(self) -> str: ...
+
+
+class HolderConnection:
+    """A greeted connection to the holder; good for one request."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: HolderNote) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.note = note
+
+    async def raise_window(self) -> bool:
+        """Ask the holder to bring its window to the front; False when it has none."""
+        self._send({"raise": True})
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            answer = await receive(self._reader)
+        return bool(answer and answer.get("raised"))
+
+    async def run_command(self, argv: Sequence[str], terminal: UserTerminal) -> int:
+        """Have the holder execute a command line with this terminal; gives its exit status.
+
+        Cancelling once asks the holder to cancel the command and goes on reading until it has saved; cancelling again gives up.
+
+        Raises:
+            StorageError: the holder went away (code ``holder_gone``) or refused.
+        """
+        self._send({"command": list(argv), "cwd": terminal.cwd, "json": terminal.json, "interactive": terminal.interactive})
+        asking: set[asyncio.Task[None]] = set()
+        cancelled = False
+        try:
+            while True:
+                try:
+                    message = await self._next()
+                except asyncio.CancelledError:
+                    if cancelled:
+                        raise
+                    cancelled = True
+                    if (task := asyncio.current_task()) is not None:
+                        task.uncancel()
+                    self._send({"cancel": True})
+                    continue
+                if "exit" in message:
+                    return int(message["exit"])
+                self._handle(message, terminal, asking)
+        finally:
+            for task in asking:
+                task.cancel()
+
+    def _handle(self, message: dict[str, Any], terminal: UserTerminal, asking: set[asyncio.Task[None]]) -> None:
+        if "out" in message:
+            terminal.write(str(message["out"]))
+        elif "err" in message:
+            terminal.note(str(message["err"]), str(message.get("style", "dim")))
+        elif "ask" in message or "read" in message:
+            # The holder waits for one reply at a time: a question before this one was answered elsewhere.
+            for earlier in asking:
+                earlier.cancel()
+            task = asyncio.create_task(self._reply(message, terminal))
+            asking.add(task)
+            task.add_done_callback(asking.discard)
+        elif "error" in message:
+            raise StorageError(
+                N_("The process that holds the data folder refuses: {reason}"), code="holder", reason=message.get("message", "")
+            )
+
+    async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
+        text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())
+        self._send({"reply": text, "number": message.get("number")})
+
+    async def _next(self) -> dict[str, Any]:
+        try:
+            message = await receive(self._reader)
+        except ProtocolError as error:
+            raise StorageError(
+                N_("The process that holds the data folder answers nonsense: {reason}"), code="holder", reason=error
+            ) from error
+        if message is None:
+            raise StorageError(N_("The process that held the data folder ended. Run the command again."), code="holder_gone")
+        return message
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._writer.write(encode(message))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def find_holder(root: Path) -> HolderConnection | None:
+    """A greeted connection to the process that holds the data folder, or None when nobody answers (a note left behind counts as nobody).
+
+    Raises:
+        StorageError: the holder answers but is of another version or refuses (code ``holder``).
+    """
+    note = read_note(root)
+    if note is None:
+        return None
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            reader, writer = await connect(note.address)
+    except (OSError, TimeoutError):
+        return None
+    writer.write(encode({"hello": PROTOCOL, "version": __version__, "token": note.token, "pid": os.getpid()}))
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            answer = await receive(reader)
+    except (ProtocolError, TimeoutError):
+        answer = None
+    if answer is None:
+        writer.close()
+        return None
+    if answer.get("hello") != PROTOCOL or "error" in answer:
+        writer.close()
+        text = str(answer.get("message") or "")
+        raise StorageError(N_("The process that holds the data folder refuses: {reason}"), code="holder", reason=text)
+    return HolderConnection(reader, writer, note)

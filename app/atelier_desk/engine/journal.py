@@ -1,0 +1,468 @@
+"""The journal: the only way a run changes. An event is committed, with every row it implies, before anything follows from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events import (
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    CompactionUndone,
+    EntryPinned,
+    EventBody,
+    LimitsRaised,
+    RunEvent,
+    RunFinished,
+    RunResumed,
+    TaskChanged,
+    event_id,
+)
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.project import Chunk, Projection, Totals, project, project_task
+from atelier_desk.engine.run.reduce import fold, reduce
+from atelier_desk.engine.run.state import Entry, RunState
+from atelier_desk.i18n import N_
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.repositories import Repositories
+
+FaultPoint = Callable[[str], None]
+Decide = Callable[[RunState], Sequence[EventBody] | None]
+"""What to append, judged from the run's state at the moment of writing; None or nothing: leave it."""
+Follow = Callable[[RunState], Sequence[EventBody]]
+"""What follows from a run's state with nothing to be done for it first: it is committed together with what led to the state."""
+MOST_FOLLOWING = 8
+"""How often a commit asks what follows from it: a run that, by a mistake, always has something more must not hold the lock for ever."""
+PAGE = 1000
+"""Events read at once."""
+
+
+def no_fault(point: str) -> None:
+    """Nothing happens at a fault point outside the chaos tests."""
+
+
+def nothing_follows(state: RunState) -> Sequence[EventBody]:
+    """Whoever drives no run leaves it to its driver to say what follows."""
+    return ()
+
+
+@dataclass
+class RunHandle:
+    """A run in memory.
+
+    Attributes:
+        history: the conversation before it, needed to fold its first event.
+        state: None until its start is committed.
+        stale: a commit failed, so the journal is read again before the next one.
+    """
+
+    run_id: str
+    workflow_id: str
+    history: tuple[Entry, ...] = ()
+    state: RunState | None = None
+    row: Run | None = None
+    stale: bool = False
+
+    @property
+    def current(self) -> RunState:
+        """The state of a run that has started."""
+        assert self.state is not None, "the run has not started"
+        return self.state
+
+
+@dataclass
+class _Head:
+    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
+
+    Attributes:
+        lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
+        known: False when the workflow's row has to be read first.
+    """
+
+    stream_seq: int = 0
+    totals: Totals = field(default_factory=Totals)
+    known: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def learn(self, row: Workflow) -> None:
+        self.stream_seq = row.stream_seq
+        self.totals = Totals(
+            usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
+        )
+        self.known = True
+
+
+@dataclass
+class _Batch:
+    """A commit in the making: the states and the sums after each event, and all rows.
+
+    Attributes:
+        unit: names the events that belong together: a copy of the workflow has all of them or none.
+        states: by run, what it is after the events so far; None before its first.
+    """
+
+    stream_seq: int
+    totals: Totals
+    unit: str = field(default_factory=new_id)
+    states: dict[str, RunState | None] = field(default_factory=dict)
+    events: list[RunEvent] = field(default_factory=list)
+    streams: list[StreamEvent] = field(default_factory=list)
+    rows: Projection = field(default_factory=Projection)
+
+    def add(self, event: RunEvent, projection: Projection, streams: list[StreamEvent]) -> None:
+        self.events.append(event)
+        self.streams += streams
+        self.stream_seq += len(streams)
+        self.rows.messages += projection.messages
+        self.rows.executions += projection.executions
+        self.rows.questions += projection.questions
+        self.rows.approvals += projection.approvals
+        self.rows.tasks += projection.tasks
+        self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.workflow.update(projection.workflow)
+        self.totals = self.totals.after(projection)
+
+
+def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | None) -> list[StreamEvent]:
+    """The durable stream events of one run event, numbered from its ``stream_from``."""
+    return [
+        StreamEvent(
+            seq=event.stream_from + index,
+            time=event.time,
+            workflow_id=event.workflow_id,
+            run_id=event.run_id,
+            parent_run_id=state.parent_run_id if state else None,
+            correlation_id=state.correlation_id if state else "",
+            agent_id=state.agent_id if state else "",
+            agent_name=state.agent.name if state else "",
+            depth=state.depth if state else 0,
+            chunk_type=kind,
+            data=data,
+        )
+        for index, (kind, data) in enumerate(chunks)
+    ]
+
+
+async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
+    """All events of a run, in order."""
+    events: list[RunEvent] = []
+    while True:
+        page = await repos.journal.events(run_id, after=events[-1].seq if events else 0, limit=PAGE)
+        events += page
+        if len(page) < PAGE:
+            return events
+
+
+async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
+    """Wait until ``work`` is done, however often the wait is cancelled meanwhile; returns whether it was. Raises what ``work`` raises."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    return cancelled
+
+
+def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
+    return Commit(
+        events=tuple(batch.events),
+        runs=tuple(rows),
+        workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq, "updated_at": batch.events[-1].time},
+        messages=tuple(batch.rows.messages),
+        executions=tuple(batch.rows.executions),
+        questions=tuple(batch.rows.questions),
+        approvals=tuple(batch.rows.approvals),
+        frames=tuple(frames),
+        tasks=tuple(batch.rows.tasks),
+        deleted_tasks=tuple(batch.rows.deleted_tasks),
+        clear_partial=tuple(clear_partial),
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run is to get in a commit of several: its events and what follows from them, and whether its partial reply is no longer
+    needed."""
+
+    handle: RunHandle
+    bodies: Sequence[EventBody]
+    clear_partial: bool = False
+    follow: Follow = nothing_follows
+
+
+def _state(batch: _Batch, run_id: str) -> RunState:
+    state = batch.states[run_id]
+    assert state is not None, "an event was added"
+    return state
+
+
+def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
+        return True
+    return isinstance(body, EntryPinned | CompactionUndone)
+
+
+class Journal:
+    """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes.
+
+    A cancelled append has either not begun or is finished: the state in memory is always the state on the disk. ``fault`` is called with
+    ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write, for each type in it; the chaos tests kill the process in it.
+    """
+
+    def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
+        self._fault = fault
+        self._repos = repos
+        self._bus = bus
+        self._clock = clock
+        self._heads: dict[str, _Head] = {}
+
+    async def append(
+        self,
+        handle: RunHandle,
+        *bodies: EventBody,
+        clear_partial: bool = False,
+        frames: Sequence[PromptFrame] = (),
+        follow: Follow = nothing_follows,
+    ) -> RunState:
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames`` are kept in the same transaction.
+
+        So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
+        nothing else can come between. A copy of the workflow can still be cut before what follows.
+
+        Raises:
+            StorageError: nothing was committed and the state is as before.
+            ConflictError: the run is over.
+            Exception: whatever ``follow`` raises; nothing was committed.
+        """
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames)
+        return handle.current
+
+    async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
+        """Commit what ``decide`` says of the state as it is when nothing else can come between; returns whether it said anything.
+
+        Raises:
+            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+        """
+        return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)])
+
+    async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]]) -> bool:
+        """Commit events of several runs of one workflow in one transaction, in the order ``decide`` gives them.
+
+        ``decide`` is asked when nothing else can come between, so it may read the states of ``handles``; a run that begins with this commit
+        has none yet. Returns whether there was anything to commit.
+
+        Raises:
+            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+        """
+        return await self._write(handles[0].workflow_id, handles, decide)
+
+    async def _write(
+        self,
+        workflow_id: str,
+        handles: Sequence[RunHandle],
+        decide: Callable[[], Sequence[Part]],
+        frames: Sequence[PromptFrame] = (),
+    ) -> bool:
+        head = self._head(workflow_id)
+        async with head.lock:
+            for handle in handles:
+                await self._refresh(handle)
+            await self._know(head, workflow_id)
+            await self._know_teams(head, handles)
+            parts = [part for part in decide() if part.bodies]
+            if not parts:
+                return False
+            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            touched = {part.handle.run_id: part.handle for part in parts}
+            for part in parts:
+                for body in part.bodies:
+                    self._add(batch, part.handle, body)
+            for part in parts:
+                self._go_on(batch, part)
+            rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
+            partial = [part.handle.run_id for part in parts if part.clear_partial]
+            commit = _commit(batch, list(rows.values()), partial, frames)
+            self._reach("before_commit", batch)
+            try:
+                cancelled = await to_the_end(self._repos.journal.commit(commit))
+            except BaseException:
+                for handle in touched.values():
+                    handle.stale = handle.state is not None
+                head.known = False
+                raise
+            self._reach("after_commit", batch)
+            for run_id, handle in touched.items():
+                handle.state, handle.row = batch.states[run_id], rows[run_id]
+            head.stream_seq, head.totals = batch.stream_seq, batch.totals
+            self._announce(workflow_id, batch)
+        if cancelled:
+            raise asyncio.CancelledError
+        return True
+
+    async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None:
+        """Commit an event that belongs to the workflow and to no run: a person changed a task."""
+        head = self._head(workflow_id)
+        async with head.lock:
+            await self._know(head, workflow_id)
+            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            event = RunEvent(workflow_id=workflow_id, stream_from=head.stream_seq + 1, time=self._clock.now(), body=body)
+            projection = project_task(body)
+            batch.add(event, projection, stream_events(event, projection.chunks, None))
+            try:
+                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, ())))
+            except BaseException:
+                head.known = False
+                raise
+            head.stream_seq = batch.stream_seq
+            self._announce(workflow_id, batch)
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def refresh(self, handle: RunHandle) -> None:
+        """Read the run again when a commit of it failed; else nothing."""
+        if handle.stale:
+            async with self._head(handle.workflow_id).lock:
+                await self._refresh(handle)
+
+    async def _refresh(self, handle: RunHandle) -> None:
+        if handle.stale:
+            events = await run_events(self._repos, handle.run_id)
+            handle.row = await self._repos.runs.get(handle.run_id)
+            handle.state = fold(events, handle.history)
+            handle.stale = False
+
+    def learn(self, row: Workflow) -> None:
+        """Take a workflow's row that was just read, so that its next commit need not read it again."""
+        head = self._head(row.id)
+        if not head.known and not head.lock.locked():
+            head.learn(row)
+
+    def now(self) -> datetime:
+        """The time of the journal's clock."""
+        return self._clock.now()
+
+    def last_stream_seq(self, workflow_id: str) -> int:
+        """Number of the workflow's last durable stream event, 0 when it is not loaded."""
+        head = self._heads.get(workflow_id)
+        return head.stream_seq if head else 0
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop what is known of a workflow that was deleted or changed from outside the journal."""
+        head = self._heads.get(workflow_id)
+        if head is not None:
+            # Whoever waits for the lock must still find it to be the one everybody takes.
+            head.known = False
+            if not head.lock.locked():
+                del self._heads[workflow_id]
+
+    def _reach(self, point: str, batch: _Batch) -> None:
+        for kind in dict.fromkeys(event.body.type for event in batch.events):
+            self._fault(f"{point}:{kind}")
+
+    def _go_on(self, batch: _Batch, part: Part) -> None:
+        """Add what follows from a part, each time as a unit of its own."""
+        for _time in range(MOST_FOLLOWING):
+            bodies = part.follow(_state(batch, part.handle.run_id))
+            if not bodies:
+                return
+            batch.unit = new_id()
+            for body in bodies:
+                self._add(batch, part.handle, body)
+
+    def _add(self, batch: _Batch, handle: RunHandle, body: EventBody) -> None:
+        before = batch.states.get(handle.run_id, handle.state)
+        body = mended(body)
+        if before is not None and before.status.final and not _may_follow_the_end(before, body):
+            raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
+        event = RunEvent(
+            id=event_id(batch.unit, len(batch.events)),
+            workflow_id=handle.workflow_id,
+            run_id=handle.run_id,
+            seq=(before.last_seq if before else 0) + 1,
+            stream_from=batch.stream_seq + 1,
+            time=self._clock.now(),
+            body=body,
+        )
+        after = reduce(before, event, handle.history)
+        projection = project(event, before, after, batch.totals)
+        batch.states[handle.run_id] = after
+        batch.add(event, projection, stream_events(event, projection.chunks, after))
+
+    def _row(self, handle: RunHandle, state: RunState) -> Run:
+        now = self._clock.now()
+        base = handle.row or Run(
+            id=state.run_id,
+            workflow_id=state.workflow_id,
+            previous_run_id=state.previous_run_id,
+            parent_run_id=state.parent_run_id,
+            parent_call_id=state.parent_call_id,
+            title=state.title,
+            correlation_id=state.correlation_id,
+            agent_id=state.agent_id,
+            agent_name=state.agent.name,
+            depth=state.depth,
+            created_at=state.started_at or now,
+        )
+        changed = {
+            "mode": state.mode,
+            "status": state.status,
+            "usage": state.usage,
+            "tool_calls": state.tool_calls,
+            "elapsed_ms": state.elapsed_ms,
+            "last_seq": state.last_seq,
+            "error": state.error,
+            "updated_at": now,
+        }
+        return base.model_copy(update=changed)
+
+    def _head(self, workflow_id: str) -> _Head:
+        return self._heads.setdefault(workflow_id, _Head())
+
+    async def _know(self, head: _Head, workflow_id: str) -> None:
+        if not head.known:
+            head.learn(await self._repos.workflows.get(workflow_id))
+
+    async def _know_teams(self, head: _Head, handles: Sequence[RunHandle]) -> None:
+        """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
+        new = {handle.run_id: Usage() for handle in handles if handle.state is None}
+        if new:
+            # A run that begins has used nothing: there is nothing to read.
+            head.totals = replace(head.totals, teams={**new, **head.totals.teams})
+        roots = {handle.state.root_run_id for handle in handles if handle.state is not None}
+        missing = {root for root in roots if root not in head.totals.teams}
+        if missing:
+            sums = dict(head.totals.teams)
+            for row in await self._repos.runs.list(handles[0].workflow_id):
+                root = row.correlation_id or row.id
+                if root in missing:
+                    sums[root] = sums.get(root, Usage()) + row.usage
+            head.totals = replace(head.totals, teams=sums)
+
+    def _announce(self, workflow_id: str, batch: _Batch) -> None:
+        for stream_event in batch.streams:
+            self._bus.publish(stream_event)
+        if batch.rows.workflow or any(isinstance(event.body, RunFinished) for event in batch.events):
+            self._bus.changed("workflow", workflow_id)
+        for question in batch.rows.questions:
+            self._bus.changed("question", question.id)
+        for approval in batch.rows.approvals:
+            self._bus.changed("approval", approval.id)
+        for event in batch.events:
+            if isinstance(event.body, TaskChanged):
+                self._bus.changed("task", event.body.task.id)

@@ -1,0 +1,45 @@
+"""What a message to an agent may be."""
+
+from __future__ import annotations
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.i18n import N_
+
+MOST_IMAGES = 10
+IMAGE_BYTES = 8 * 1024 * 1024
+"""Base64 characters of one image; servers refuse larger ones."""
+
+
+def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
+    """Refuse a message nobody could answer.
+
+    Raises:
+        UsageError: it is blank and has no image.
+        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
+    """
+    if not content.strip() and not images:
+        raise UsageError(N_("The message is empty. Write something, or attach an image."))
+    if len(images) > MOST_IMAGES:
+        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
+    if any(len(image.data) > IMAGE_BYTES for image in images):
+        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
+    _check_length(content)
+
+
+def check_text(content: str) -> None:
+    """Refuse a message to a sub-agent, which can have no images, that is blank or too long.
+
+    Raises:
+        UsageError: it is blank.
+        LimitError: it is longer than ``limits.MESSAGE`` characters.
+    """
+    if not content.strip():
+        raise UsageError(N_("The message is empty. Write something."))
+    _check_length(content)
+
+
+def _check_length(content: str) -> None:
+    if len(content) > limits.MESSAGE:
+        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)

@@ -1,0 +1,45 @@
+"""The real model gateway: the agent's provider, what is known of its model, and the dialect that fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.engine.gateway import OpenModel
+from atelier_desk.llm.base import Embedder
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.models import ModelService
+    from atelier_desk.engine.services.providers import ProviderService
+
+
+class ProviderGateway:
+    """Opens models over the configured providers.
+
+    Attributes:
+        embedder: finds the nearest examples for the guided dialect; the built-in one.
+    """
+
+    def __init__(self, providers: ProviderService, models: ModelService, embedder: Embedder) -> None:
+        self._providers = providers
+        self._models = models
+        self._embedder = embedder
+
+    async def open(self, agent: AgentConfig, language: str) -> OpenModel:
+        """See ``ModelGateway.open``."""
+        from atelier_desk.llm.dialects import with_dialect
+        from atelier_desk.llm.local.provider import LocalProvider
+        from atelier_desk.llm.profiles import dialect_for
+
+        provider = await self._providers.provider(agent.provider)
+        info = await self._models.info(agent.provider, agent.model)
+        dialect = dialect_for(agent, info)
+        model = with_dialect(
+            provider,
+            dialect,
+            # Only the built-in server is known to hold a reply to a grammar; elsewhere the field may be refused.
+            grammar=isinstance(provider, LocalProvider),
+            embedder=self._embedder,
+            language=language,
+        )
+        return OpenModel(model=model, plain=provider, info=info, dialect=dialect)

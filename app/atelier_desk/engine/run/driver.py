@@ -1,0 +1,358 @@
+"""The driver: performs what ``next_step`` says and commits what happened, until the run waits or is over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from atelier_desk.domain.approval import ApprovalStatus
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.events import (
+    ApprovalDecided,
+    CallStatus,
+    EventBody,
+    LimitKind,
+    LimitReached,
+    PauseReason,
+    QuestionAnswered,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+)
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.run import team
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.model_call import ModelCall
+from atelier_desk.engine.run.results import closed
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.steps import (
+    AnswerChildren,
+    Append,
+    CallModel,
+    Done,
+    ExecuteCalls,
+    Finish,
+    RecoverCalls,
+    StartChildren,
+    Step,
+    StopChildren,
+    Wait,
+    next_step,
+)
+from atelier_desk.engine.run.tool_calls import INTERRUPTED, ToolCalls
+from atelier_desk.engine.slots import Slots
+from atelier_desk.engine.team.port import NO_ANSWER
+from atelier_desk.i18n import _
+from atelier_desk.llm.secrets import redact
+from atelier_desk.policy import budget
+
+log = logging.getLogger(__name__)
+
+CANCELLED = "The user stopped this before it was done."
+SUPERSEDED = "The user sent a new message instead of waiting for this."
+OUT_OF_TIME = "The time allowed for this run was over before it was done."
+
+
+CANCEL = RunFinished(status=RunStatus.CANCELLED)
+
+
+@dataclass(eq=False, slots=True)
+class Stop:
+    """Why the driver is stopped in the middle of a step: the run ends, or it goes on with ``then``.
+
+    Attributes:
+        done: whether it was done, once that is known; False when the run was over before it could be.
+        end: how the run ends, when it is not to go on.
+        after: the ends of the runs below it; its own is written when they are.
+    """
+
+    kind: Literal["cancel", "interrupt"]
+    done: asyncio.Future[bool]
+    then: tuple[EventBody, ...] = ()
+    end: RunFinished = CANCEL
+    after: tuple[asyncio.Task[None], ...] = ()
+
+
+class Driver:
+    """Drives one run. One instance a stretch of work; the state is in the handle and, above all, in the journal.
+
+    Attributes:
+        pause_requested: the run pauses at the next step's border.
+        waits_for_slot: it has not begun, because as many teams are at work as may be.
+        stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the program closes, and
+            the journal is left as it is for the next start.
+    """
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle, slots: Slots) -> None:
+        self._env = env
+        self._handle = handle
+        self._slots = slots
+        self._calls = ToolCalls(env, handle, self._follow)
+        self._model_call: ModelCall | None = None
+        self._next: tuple[RunState, Step] | None = None
+        self.pause_requested = False
+        self.waits_for_slot = False
+        self.stop: Stop | None = None
+
+    async def drive(self) -> None:
+        """Work until the run waits or is over.
+
+        Raises:
+            StorageError: an event could not be committed; nothing after it was done.
+            CancelledError: the program closes.
+        """
+        has_slot = False
+        try:
+            while True:
+                try:
+                    if not has_slot:
+                        waited = await self._slot()
+                        has_slot = True
+                        if waited:
+                            await self._forget_wait()
+                    while await self._advance():
+                        pass
+                    return
+                except asyncio.CancelledError:
+                    task = asyncio.current_task()
+                    if self.stop is None or task is None:
+                        raise
+                    task.uncancel()
+                    await self._stopped(self.stop)
+                    if task.cancelling():
+                        raise
+                    if self._handle.current.status.final:
+                        return
+        finally:
+            if has_slot:
+                self._slots.free(self._handle.current.root_run_id)
+
+    async def _slot(self) -> bool:
+        self.waits_for_slot = True
+        try:
+            return await self._slots.take(self._handle.current.root_run_id)
+        finally:
+            self.waits_for_slot = False
+
+    async def _forget_wait(self) -> None:
+        """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
+        if self._handle.current.agent.budget.max_seconds is not None:
+            await self._env.journal.append_if(self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)])
+
+    async def _advance(self) -> bool:
+        if self.stop is not None:
+            # The step ended instead of letting itself be cancelled.
+            await self._stopped(self.stop)
+            return True
+        state = self._handle.current
+        step = self._step(state)
+        if self.pause_requested and self._can_pause_before(step):
+            if await self._if_still(state, RunPaused(reason=PauseReason.USER)):
+                self.pause_requested = False
+            return True
+        if isinstance(step, Wait | Done):
+            return False
+        try:
+            await self._perform(step, state)
+        except Exception as error:
+            await self._unexpected(_worst(error) if isinstance(error, ExceptionGroup) else error)
+        self._model_call = None
+        return True
+
+    def _step(self, state: RunState) -> Step:
+        """``next_step``, which is asked for when a state is written and again when it is acted upon."""
+        if self._next is None or self._next[0] is not state:
+            self._next = (state, next_step(state))
+        return self._next[1]
+
+    def _can_pause_before(self, step: Step) -> bool:
+        if isinstance(step, Wait):
+            # A run that waits for its user can be paused too: then the answer alone does not set it going.
+            return step.reason in ("user", "approval", "children", "parent")
+        # Calls that were begun with the commit before run first: after a pause nobody could tell them from calls a kill cut off.
+        return not isinstance(step, Append | Finish | Done) and not (isinstance(step, RecoverCalls) and self._calls.begun(step.calls))
+
+    def _follow(self, state: RunState) -> Sequence[EventBody]:
+        """What is committed with the events that lead to ``state``, because nothing has to be done for it first: events that follow from
+        the state alone, the end of a run that has no parent to tell, and the intents of the calls that run next."""
+        if self.stop is not None:
+            return ()
+        step = self._step(state)
+        if isinstance(step, Append):
+            return step.bodies
+        if isinstance(step, Finish) and state.parent_run_id is None:
+            return (_end(step),)
+        if isinstance(step, ExecuteCalls) and not self.pause_requested:
+            try:
+                return self._calls.begin(state, step.calls)
+            except Exception as error:
+                # A fault in a tool: the step itself will meet it, and must find committed what led to it.
+                log.debug("calls were not begun: %s", error)
+        return ()
+
+    async def _if_still(self, state: RunState, *bodies: EventBody) -> bool:
+        """Append what follows from a state, unless something was said meanwhile: then what is to be done is judged anew."""
+        return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
+
+    async def _perform(self, step: Step, state: RunState) -> None:
+        if isinstance(step, Append):
+            await self._if_still(state, *step.bodies)
+        elif isinstance(step, CallModel):
+            self._model_call = ModelCall(self._env, self._handle, self._follow)
+            await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
+        elif isinstance(step, ExecuteCalls):
+            await self._in_time(state, self._calls.execute(step.calls))
+        elif isinstance(step, RecoverCalls):
+            await self._in_time(state, self._calls.recover(step.calls))
+        elif isinstance(step, Finish):
+            end = _end(step)
+            await self._env.teams.conclude(self._handle, lambda now: [end] if now is state else None)
+        elif isinstance(step, StartChildren):
+            await self._env.teams.start(self._handle, step.child_ids)
+        elif isinstance(step, AnswerChildren):
+            for child_id in step.child_ids:
+                await self._env.teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
+        elif isinstance(step, StopChildren):
+            await self._env.teams.stop_below(self._handle)
+
+    async def _unexpected(self, error: Exception) -> None:
+        """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
+
+        Raises:
+            StorageError: nothing can be written at all.
+        """
+        if isinstance(error, StorageError) and error.code != "query":
+            raise error
+        code = error.code if isinstance(error, AtelierError) else "internal_error"
+        if not isinstance(error, AtelierError) or isinstance(error, StorageError):
+            log.error("a step failed unexpectedly", exc_info=error)
+        message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
+        failed: EventBody = RunFailed(code=code, message=message)
+        kept = self._model_call.interrupted("error") if self._model_call and not isinstance(error, StorageError) else []
+        child = self._handle.current.parent_run_id is not None
+        if child:
+            # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
+            failed = RunFinished(status=RunStatus.ERROR, error=message)
+            await self._env.teams.stop_below(self._handle)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            closing = closing_events(now, CallStatus.CANCELLED, message, lost=True) if child else []
+            return [*kept, *closing, failed]
+
+        await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+
+    async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
+        """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
+        left = budget.seconds_left(state.agent, state.raised_limits, state.spent)
+        if left is None or state.final_only:
+            await work
+            return
+        doing = asyncio.ensure_future(work)
+        timer = asyncio.ensure_future(self._env.clock.sleep(left))
+        try:
+            await asyncio.wait((doing, timer), return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                await doing
+                return
+        finally:
+            timer.cancel()
+            if not doing.done():
+                doing.cancel()
+                await asyncio.gather(doing, return_exceptions=True)
+        await self._env.journal.append_if(self._handle, self._out_of_time, clear_partial=True)
+
+    def _out_of_time(self, now: RunState) -> list[EventBody] | None:
+        if _held(now):
+            return None
+        cap = budget.caps(now.agent, now.raised_limits)[LimitKind.TIME]
+        # The timer and the events' clock may differ by a little: the cap was reached, so the value is at least the cap.
+        value = max(cap, now.elapsed_ms / 1000)
+        closing = self._closing(now, CallStatus.TIMEOUT, OUT_OF_TIME, "time", only_started=True)
+        return [*closing, LimitReached(limit=LimitKind.TIME, value=value, cap=cap), RunPaused(reason=PauseReason.LIMIT)]
+
+    async def _stopped(self, stop: Stop) -> None:
+        """Commit what a stop means. A run that ended in the very moment stays as it ended."""
+        reason, text = ("stopped", stop.end.error or CANCELLED) if stop.kind == "cancel" else ("superseded", SUPERSEDED)
+        end = (stop.end,) if stop.kind == "cancel" else ()
+
+        done = False
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            nonlocal done
+            if now.status.final:
+                return None
+            done = True
+            # It may have reached a pause in the very moment; who interrupts wants it to go on.
+            resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "interrupt" else []
+            return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
+
+        try:
+            if stop.after:
+                await asyncio.wait(stop.after)
+            await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+        except Exception:
+            done = False
+            raise
+        finally:
+            # What was decided is committed, even when the wait for it was cut short.
+            self._model_call = None
+            self.stop = None
+            if not stop.done.done():
+                stop.done.set_result(done)
+
+    def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
+        """Events that close everything open: the partial reply, calls and questions."""
+        events: list[EventBody] = self._model_call.interrupted(reason) if self._model_call else []
+        return events + closing_events(now, status, text, only_started=only_started)
+
+
+def _end(step: Finish) -> RunFinished:
+    return RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result)
+
+
+def _held(now: RunState) -> bool:
+    return now.status.final or now.pause is not None
+
+
+def _worst(group: ExceptionGroup[Exception]) -> Exception:
+    """The error of a group that says most: one of the storage, else the first."""
+    flat = [one for each in group.exceptions for one in ([_worst(each)] if isinstance(each, ExceptionGroup) else [each])]
+    return next((error for error in flat if isinstance(error, StorageError)), flat[0])
+
+
+def closing_events(
+    state: RunState, status: CallStatus, text: str, *, only_started: bool = False, lost: bool = False, keep_reports: bool = False
+) -> list[EventBody]:
+    """Events that close a run's open questions and calls.
+
+    Args:
+        lost: who worked on the started calls died, so what they did is unknown.
+        keep_reports: calls whose sub-agents are all over stay open for their reports.
+    """
+    events: list[EventBody] = []
+    if not only_started:
+        for question in state.questions:
+            events.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
+        for request in state.requests:
+            events.append(
+                ApprovalDecided(
+                    approval_id=request.id, call_id=request.call_id, status=ApprovalStatus.CANCELLED, note=text, decided_by="stop"
+                )
+            )
+    for call in state.open_calls:
+        if keep_reports and call.waits_for == "children" and all(child.status.over for child in team.awaited(state, call)):
+            # It has its result the moment the run goes on.
+            continue
+        if lost and call.status == "started":
+            events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)
+        elif not only_started or call.status == "started":
+            events += closed(call, status, text)
+    return events

@@ -1,0 +1,81 @@
+"""What the driver needs from outside, handed in once: no global state, nothing of Qt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.gateway import ModelGateway
+from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.team.port import TeamPort
+from atelier_desk.llm.tokens import Calibration
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.base import QuestionGate
+from atelier_desk.tools.memory.search import MemorySearch
+from atelier_desk.tools.registry import ToolRegistry
+
+
+@dataclass
+class RunEnvironment:
+    """Everything a run touches.
+
+    Attributes:
+        default_agent: who answers in a workflow, by its id, when nobody says who.
+        record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
+        calibrations: by model, how far our token estimates are from the server's counts.
+        team: the other runs; set by the run manager.
+        frames: prompt frames that are in the database already.
+        fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
+    """
+
+    repos: Repositories
+    journal: Journal
+    bus: EventBus
+    registry: ToolRegistry
+    gateway: ModelGateway
+    clock: Clock
+    default_agent: Callable[[str], Awaitable[AgentConfig]]
+    memory_search: MemorySearch | None = None
+    questions: QuestionGate | None = None
+    record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
+    team: TeamPort | None = None
+    frames: set[str] = field(default_factory=set)
+    fault: FaultPoint = no_fault
+    calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+    memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
+
+    @property
+    def teams(self) -> TeamPort:
+        """The team port of a running engine."""
+        assert self.team is not None, "the run manager has not been made"
+        return self.team
+
+    def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
+        """Publish a stream event that is not kept: tokens, progress.
+
+        It is made for every word and all its values are ours, so nothing is validated.
+        """
+        self.bus.publish(
+            StreamEvent.model_construct(
+                v=1,
+                seq=self.journal.last_stream_seq(state.workflow_id),
+                time=self.clock.now(),
+                workflow_id=state.workflow_id,
+                run_id=state.run_id,
+                parent_run_id=state.parent_run_id,
+                correlation_id=state.correlation_id,
+                agent_id=state.agent_id,
+                agent_name=state.agent.name,
+                depth=state.depth,
+                durable=False,
+                chunk_type=kind,
+                data=data,
+            )
+        )

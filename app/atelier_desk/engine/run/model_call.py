@@ -1,0 +1,391 @@
+"""One request to the model: compaction until it fits, streaming, and the committed reply."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+from collections import OrderedDict
+from contextlib import aclosing
+from typing import NamedTuple
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import (
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    ReasoningDelta,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+    ToolSpec,
+    Usage,
+)
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.events import (
+    ContextCompacted,
+    EventBody,
+    ModelReplied,
+    ModelRetried,
+    ReplyInterrupted,
+    RunFailed,
+    RunFinished,
+    WindowLearned,
+)
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.gateway import OpenModel
+from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.run import context, prompt
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.state import Entry, RunState
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.secrets import redact
+from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.tools.modes import tools_text, usable_names, visible_names
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_S = 1.0
+"""The partial reply is kept at least this often, so that a kill loses at most a second of text."""
+MOST_OVERFLOWS = 2
+"""Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+SHRINK = 0.75
+"""What the window is taken to be when a server says "too long" without saying how much it can take."""
+
+
+def offered_tools(env: RunEnvironment, state: RunState) -> tuple[ToolSpec, ...]:
+    """The definitions that go to the model with this agent's ``tool_mode``."""
+    return tuple(env.registry.get_definitions_by_names(direct_names(env, state)))
+
+
+def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """Names of the tools the model may call directly."""
+    return visible_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        depth=state.depth,
+        max_depth=state.max_depth,
+        has_parent=state.parent_run_id is not None,
+        child_asks=any(child.question for child in state.children),
+    )
+
+
+def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """Every tool the run may call: those the agent names and those of its sections, as its depth and tool mode allow."""
+    return usable_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        depth=state.depth,
+        max_depth=state.max_depth,
+    )
+
+
+class _Described(NamedTuple):
+    """Definitions of tools, with what is made of them for every request: their JSON and the estimated tokens a server sees."""
+
+    tools: tuple[ToolSpec, ...]
+    json: str
+    tokens: int
+
+
+_described: OrderedDict[tuple[int, ...], _Described] = OrderedDict()
+"""By the identities of the definitions, which the registry keeps; holding them here keeps the identities theirs."""
+MOST_DESCRIBED = 64
+
+
+def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
+    key = tuple(map(id, tools))
+    known = _described.get(key)
+    if known is None:
+        sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
+        tokens = estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
+        known = _described[key] = _Described(tools, json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False), tokens)
+        if len(_described) > MOST_DESCRIBED:
+            _described.popitem(last=False)
+    return known
+
+
+def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> PromptFrame:
+    """What a request sends besides the conversation, named by a hash of it."""
+    content = f"[{json.dumps(workflow_id)}, {json.dumps(system, ensure_ascii=False)}, {_describe(tools).json}]"
+    name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
+
+
+def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
+    """Estimated tokens of the definitions as a server sees them."""
+    return _describe(tools).tokens
+
+
+class ModelCall:
+    """Performs one ``CallModel`` step; what ``follow`` says is committed with the reply.
+
+    Attributes:
+        message_id: identifies the reply from its first token on.
+        content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
+    """
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
+        self._env = env
+        self._handle = handle
+        self._follow = follow
+        self.message_id = new_id()
+        self.content = ""
+        self.reasoning = ""
+        self._reasoning_ms = 0
+        self._saved_at = env.clock.monotonic()
+        self._estimated = 0
+        self._frame: PromptFrame | None = None
+        self._with_tools = True
+        self._based_on = 0
+
+    async def perform(self, *, with_tools: bool) -> None:
+        """Ask and commit the reply, or commit why it failed."""
+        state = self._handle.current
+        try:
+            opened = await self._env.gateway.open(state.agent, state.language)
+            ready = await self._fit(opened, with_tools=with_tools)
+            self._estimated = ready.tokens
+            started = self._env.clock.monotonic()
+            reply = await self._stream(opened, ready.request)
+        except ContextOverflowError as error:
+            await self._overflowed(error)
+        except ProviderError as error:
+            log.warning("model request failed: %s", error.code)
+            await self._failed(error.code, error)
+        else:
+            duration_ms = round((self._env.clock.monotonic() - started) * 1000)
+            await self._commit(opened, ready, reply, duration_ms)
+
+    def interrupted(self, reason: str) -> list[EventBody]:
+        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when the whole reply is kept."""
+        if not (self.content or self.reasoning) or self._handle.current.message_id == self.message_id:
+            return []
+        return [ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason)]
+
+    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
+        """Compact until the request fits; each compaction is committed before the next is planned."""
+        state = self._handle.current
+        tools = offered_tools(self._env, state) if with_tools else ()
+        system = prompt.system_prompt(state, self._tools_text(state))
+        self._frame = make_frame(state.workflow_id, system, tools)
+        self._with_tools = with_tools
+        tool_tokens = tools_tokens(tools)
+        # The guided dialect never sends the definitions: it shows the model a few examples instead.
+        tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
+        while True:
+            state = self._handle.current
+            window = min(opened.window, state.window or opened.window)
+            factor = self._env.calibrations[state.agent.model].factor
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
+            if isinstance(step, context.Ready):
+                self._based_on = state.last_seq
+                return step
+            if isinstance(step, context.CutResults):
+                await self._env.journal.append(
+                    self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
+                )
+            elif isinstance(step, context.Shorten):
+                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept, tokens_before=step.tokens)
+                await self._env.journal.append(self._handle, shorter)
+            else:
+                await self._summarise(opened, step, window, factor)
+
+    def _tools_text(self, state: RunState) -> str:
+        return tools_text(
+            self._env.registry,
+            mode=state.agent.tool_mode,
+            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections),
+            depth=state.depth,
+            max_depth=state.max_depth,
+        )
+
+    async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
+        summary, usage = "", Usage()
+        if opened.dialect is not ToolDialect.GUIDED:
+            try:
+                summary, usage = await self._model_summary(opened, step.entries, window, factor)
+            except ProviderError as error:
+                log.warning("summary by the model failed (%s); a digest stands in", error.code)
+        by_model = bool(summary.strip())
+        if not by_model:
+            summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
+        chosen = {entry.origin for entry in step.entries}
+
+        def decide(now: RunState) -> list[EventBody]:
+            # Meanwhile something may have been pinned, or an older compaction undone, which numbers entries anew.
+            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.pinned]
+            saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
+            return [
+                ContextCompacted(
+                    method="summary" if by_model else "digest",
+                    dropped=tuple(entry.seq for entry in gone),
+                    summary=summary,
+                    covers_history=any(entry.seq < 0 for entry in gone),
+                    tokens_before=step.tokens,
+                    tokens_after=max(0, int(step.tokens - saved)),
+                    usage=usage,
+                )
+            ]
+
+        await self._env.journal.append_if(self._handle, decide)
+
+    async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
+        reply_tokens = min(800, window // 5)
+        room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
+        text = prompt.as_text(entries)
+        if len(text) > room:
+            text = text[: room // 3] + "\n[…]\n" + text[-(room - room // 3) :]
+        request = ChatRequest(
+            model=self._handle.current.agent.model,
+            messages=(
+                ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
+                ChatMessage(role=Role.USER, content=text),
+            ),
+            temperature=0.0,
+            max_tokens=reply_tokens,
+            enable_thinking=False,
+            context_window=window,
+        )
+        reply: ChatReply | None = None
+        async with aclosing(opened.plain.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+        if reply is None:
+            return "", Usage()
+        usage = reply.usage or Usage(tokens_input=estimate(text), tokens_output=estimate(reply.content), estimated=True)
+        return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
+
+    async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
+        state = self._handle.current
+        began = self._env.clock.monotonic()
+        async with aclosing(opened.model.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                if isinstance(delta, TextDelta):
+                    if not self.content and self.reasoning:
+                        self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
+                    self.content += delta.content
+                    self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
+                elif isinstance(delta, ReasoningDelta):
+                    self.reasoning += delta.content
+                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id)
+                elif isinstance(delta, RetryDelta):
+                    retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
+                    await self._env.journal.append(self._handle, retried)
+                elif isinstance(delta, ReplyDone):
+                    return delta.reply
+                await self._keep_partial(state)
+        raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+
+    async def _keep_partial(self, state: RunState) -> None:
+        now = self._env.clock.monotonic()
+        if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
+            self._saved_at = now
+            await self._env.repos.journal.save_partial(
+                state.run_id, state.workflow_id, self.message_id, content=mended(self.content), reasoning=mended(self.reasoning)
+            )
+
+    async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
+        usage = reply.usage
+        if usage is None:
+            written = reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls)
+            usage = Usage(tokens_input=ready.tokens, tokens_output=estimate(written), estimated=True)
+        elif usage.tokens_input and opened.dialect is not ToolDialect.GUIDED:
+            calibration = self._env.calibrations[ready.request.model]
+            calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
+        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
+        frame = self._frame
+        new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
+        await self._env.journal.append(
+            self._handle,
+            ModelReplied(
+                message_id=self.message_id,
+                reply=unique_calls(reply, used),
+                provider=opened.info.provider,
+                dialect=opened.dialect.value,
+                frame=frame.id if frame else "",
+                with_tools=self._with_tools,
+                based_on=self._based_on,
+                usage=usage,
+                context_tokens=usage.tokens_input + usage.tokens_output,
+                context_window=ready.window,
+                duration_ms=duration_ms,
+                reasoning_ms=self._reasoning_ms or (duration_ms if reply.reasoning else 0),
+            ),
+            clear_partial=True,
+            frames=new,
+            follow=self._follow,
+        )
+        self._env.frames.update(each.id for each in new)
+
+    def _earlier_call_ids(self) -> set[str]:
+        return {call.id for entry in self._handle.current.entries for call in entry.calls}
+
+    async def _overflowed(self, error: ContextOverflowError) -> None:
+        state = self._handle.current
+        if state.overflows + 1 >= MOST_OVERFLOWS or (error.n_ctx is None and error.status is None):
+            await self._failed(error.code, error)
+            return
+        opened = await self._env.gateway.open(state.agent, state.language)
+        known = min(opened.window, state.window or opened.window)
+        if error.n_prompt:
+            calibration = self._env.calibrations[state.agent.model]
+            calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
+        smaller = error.n_ctx if error.n_ctx and error.n_ctx < known else int(known * SHRINK)
+        learned = WindowLearned(context_window=max(512, smaller))
+        await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
+
+    async def _failed(self, code: str, error: ProviderError) -> None:
+        state = self._handle.current
+        message = redact(error.localized(_))
+        if state.parent_run_id is None:
+            failed = RunFailed(code=code, message=message, recoverable=error.recoverable or code != "bad_request")
+            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+            return
+        if error.recoverable and state.retries + 1 < limits.CHILD_ATTEMPTS:
+            # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
+            delay = retry_delay(state.retries, random.random())
+            retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
+            await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
+            await self._env.clock.sleep(delay)
+            return
+        attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
+        end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
+        # Nobody would read what those in its background find out.
+        await self._env.teams.stop_below(self._handle)
+        await self._env.teams.conclude(
+            self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
+        )
+
+
+def retry_delay(retries: int, chance: float) -> float:
+    """Seconds before a sub-agent's next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
+    (0–1), so that several do not come back at once."""
+    first, longest = limits.CHILD_RETRY_S
+    return min(longest, first * 2**retries) * (1 - chance / 4)
+
+
+def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
+    """The reply with call ids that are unique in the run: some servers number the calls of each reply from zero again."""
+    calls = []
+    taken = set(used)
+    for call in reply.tool_calls:
+        name = call.id or "call"
+        fresh, number = call.id or "call-1", 1
+        while fresh in taken:
+            number += 1
+            fresh = f"{name}-{number}"
+        taken.add(fresh)
+        calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
+    return reply.model_copy(update={"tool_calls": tuple(calls)})

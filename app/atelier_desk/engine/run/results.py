@@ -1,0 +1,48 @@
+"""Results of tool calls as the journal's events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from atelier_desk.domain.events import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
+from atelier_desk.engine.run.state import CallState
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.results import as_json
+
+
+def call_finished(
+    call_id: str, tool: str, result: ToolResult, *, duration_ms: int = 0, status: CallStatus | None = None
+) -> ToolCallFinished:
+    """The journal's event for a result."""
+    if status is None:
+        status = CallStatus.OK if result.success else CallStatus.TIMEOUT if result.data.get("code") == "timeout" else CallStatus.ERROR
+    return ToolCallFinished(
+        call_id=call_id,
+        tool=tool,
+        status=status,
+        result=result.data,
+        text=result.text or as_json(result.data),
+        error=str(result.data.get("error") or ""),
+        code=str(result.data.get("code") or ""),
+        duration_ms=duration_ms,
+        truncated=result.truncated,
+        end=result.end,
+        end_summary=result.end_summary,
+    )
+
+
+def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
+    """The result of a call whose arguments a person changed, to be cut anew: the model must know that what ran is not what it wrote."""
+    data = {"note": "The user changed the arguments before allowing this call.", "arguments_used": arguments}
+    return replace(result, data={**result.data, **data})
+
+
+def closed(call: CallState, status: CallStatus, error: str, *, code: str = "") -> list[EventBody]:
+    """Events that close a call that will not run to its end; ``code`` is the result's, by default the status."""
+    result = ToolResult.failure(error, code or status.value)
+    tool = call.intent.tool if call.intent else call.call.name
+    events: list[EventBody] = []
+    if call.intent is None:
+        events.append(ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments))
+    return [*events, call_finished(call.call.id, tool, result, status=status)]

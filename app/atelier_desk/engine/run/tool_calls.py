@@ -1,0 +1,401 @@
+"""Running tool calls: intent into the journal, the tool, its result into the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from atelier_desk.domain.approval import ApprovalRequest, RiskName
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events import (
+    ApprovalRequested,
+    CallStatus,
+    ChildrenJoined,
+    ChildrenPlanned,
+    EventBody,
+    LimitKind,
+    OutputShown,
+    QuestionAsked,
+    TaskChanged,
+    ToolCallStarted,
+)
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.model_call import direct_names, enabled_names
+from atelier_desk.engine.run.results import call_finished, closed, noting_edits
+from atelier_desk.engine.run.state import CallState, RunState
+from atelier_desk.policy import approvals, budget
+from atelier_desk.tools.base import (
+    AnswerChild,
+    AskParent,
+    AskUser,
+    Effect,
+    JoinChildren,
+    StartChildren,
+    Tool,
+    ToolCategory,
+    ToolContext,
+    ToolResult,
+)
+from atelier_desk.tools.control.invoke import unwrap
+from atelier_desk.tools.results import capped
+
+INTERRUPTED = (
+    "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
+    "and tell the user about it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
+
+    ``asks`` names the rule that makes a person allow it first.
+    """
+
+    call: ToolCall
+    intent: ToolCallStarted
+    tool: Tool | None = None
+    failure: ToolResult | None = None
+    asks: str | None = None
+
+
+def question_id(run_id: str, call_id: str) -> str:
+    """The same question for every attempt at the same call."""
+    return hashlib.sha256(f"question\x00{run_id}:{call_id}".encode()).hexdigest()[:32]
+
+
+def approval_id(state: RunState, call_id: str) -> str:
+    """One request a call; the reply it belongs to is part of it, so that a call id that is used again inherits nothing."""
+    return hashlib.sha256(f"approval\x00{state.run_id}:{state.message_id}:{call_id}".encode()).hexdigest()[:32]
+
+
+class ToolCalls:
+    """Performs ``ExecuteCalls`` and ``RecoverCalls`` steps of one run; what ``follow`` says is committed with each result."""
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
+        self._env = env
+        self._handle = handle
+        self._follow = follow
+        self._begun: dict[str, Prepared] = {}
+
+    async def execute(self, calls: Sequence[CallState]) -> None:
+        """Run the next call, or the reading calls at the front together; the driver asks again for the rest.
+
+        Calls a person must allow first are asked about, all at once; those before them run meanwhile.
+        """
+        state = self._handle.current
+        prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
+        requests = [self._request(state, one) for one in prepared if one.asks]
+        if requests:
+            named = [await self._named(request) for request in requests]
+            await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
+            return
+        batch = self._batch(state, prepared)
+        await self._env.journal.append(self._handle, *(one.intent for one in batch))
+        await self._run_together(batch)
+
+    def begin(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
+        """The intents of the calls that ``execute`` would run now, for whoever commits them; ``recover`` then runs these calls.
+
+        Empty when a person must allow one of them first.
+        """
+        prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
+        if any(one.asks for one in prepared):
+            return []
+        batch = self._batch(state, prepared)
+        self._begun = {one.call.id: one for one in batch}
+        return [one.intent for one in batch]
+
+    def begun(self, calls: Sequence[CallState]) -> list[Prepared]:
+        """Those of some started calls that were begun here and have not run yet. All others were cut off by a kill."""
+        return [self._begun[call.call.id] for call in calls if call.call.id in self._begun]
+
+    async def _run_together(self, batch: list[Prepared]) -> None:
+        if len(batch) == 1:
+            await self._run(batch[0])
+        else:
+            async with asyncio.TaskGroup() as group:
+                for one in batch:
+                    group.create_task(self._run(one))
+
+    async def recover(self, calls: Sequence[CallState]) -> None:
+        """Run calls that were begun and have not run yet. Calls a kill left open are finished: idempotent ones run again, the others are
+        closed as interrupted."""
+        fresh = self.begun(calls)
+        self._begun = {}
+        if fresh:
+            await self._run_together(fresh)
+            return
+        for call in calls:
+            assert call.intent is not None
+            tool = self._env.registry.get_tool(call.intent.tool)
+            if tool is not None and call.intent.idempotent:
+                await self._run(Prepared(call=call.call, intent=call.intent, tool=tool))
+            else:
+                await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
+
+    def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
+        """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""
+        registry = self._env.registry
+        name, arguments, via = call.name, call.arguments, ""
+        failure: ToolResult | None = None
+        if call.error is not None:
+            failure = ToolResult.failure(call.error, "invalid_arguments")
+        elif name == "invoke_tool":
+            inner = unwrap(name, arguments, registry)
+            if isinstance(inner, ToolResult):
+                failure = inner
+            else:
+                via, (name, arguments) = name, inner
+        tool = registry.get_tool(name)
+        if failure is None and tool is None:
+            failure = registry.unknown(name)
+        if failure is None and not via and name not in direct_names(self._env, state):
+            offered = ", ".join(direct_names(self._env, state)) or "none"
+            failure = ToolResult.failure(f"{name} is not available to you. Available tools: {offered}.", "not_enabled")
+        intent = ToolCallStarted(
+            call_id=call.id,
+            tool=name,
+            arguments=arguments,
+            via=via,
+            section=tool.section if tool else "",
+            effect=(tool.operation_effect(arguments) if tool else Effect.READ).value,
+            risk=self._risk(state, tool, arguments),
+            idempotent=tool.operation_idempotent(arguments) if tool else True,
+        )
+        asks = None if failure is not None or tool is None or allowed else self._asks(state, call, intent, tool)
+        return Prepared(call=call, intent=intent, tool=tool, failure=failure, asks=asks)
+
+    @staticmethod
+    def _risk(state: RunState, tool: Tool | None, arguments: dict[str, Any]) -> RiskName:
+        return approvals.risk_of(state.approvals, tool.name, tool.operation_risk(arguments).value) if tool is not None else "low"
+
+    def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool) -> str | None:
+        """The rule that makes a person allow this call first. Talking to a person or to the loop is never asked about."""
+        if tool.category is ToolCategory.CONTROL or intent.effect == Effect.INTERACT:
+            return None
+        if call.error is None and self._env.registry.problem(intent.tool, intent.arguments) is not None:
+            # It cannot run as it is: the model is told, and nobody is bothered.
+            return None
+        facts = approvals.Facts(
+            tool=intent.tool,
+            kind=tool.operation_kind(intent.arguments),
+            risk=self._risk(state, tool, intent.arguments),
+            section=intent.section,
+            server=intent.server,
+            changes=intent.effect != Effect.READ,
+            repaired=call.repaired,
+        )
+        return approvals.reason(state.approvals, facts, state.allowed)
+
+    async def _tried(self, one: Prepared) -> Prepared:
+        """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
+        if one.asks is None or one.tool is None or not one.tool.operation_plans(one.intent.arguments):
+            return one
+        outcome = await self._env.registry.execute(one.intent.tool, one.intent.arguments, self._context(one))
+        if not isinstance(outcome, ToolResult) or outcome.success:
+            return one
+        # Nobody allowed it, so it must not be run again after a kill, when it might succeed.
+        intent = one.intent.model_copy(update={"idempotent": False})
+        return replace(one, intent=intent, failure=outcome, asks=None)
+
+    async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
+        """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person."""
+        details = request.details
+        if "target_agent_id" not in details and "tasks" not in details:
+            return request
+        names = {agent.id: agent.name for agent in await self._env.repos.agents.list()}
+        if "target_agent_id" in details:
+            target = details["target_agent_id"]
+            details = {**details, "target_agent_name": names.get(target, details.get("target_agent_name", target))}
+        if isinstance(details.get("tasks"), list):
+            tasks = [{**task, "agent_name": names.get(task.get("agent_id"), task.get("agent_id"))} for task in details["tasks"]]
+            details = {**details, "tasks": tasks}
+        return request.model_copy(update={"details": details})
+
+    def _request(self, state: RunState, prepared: Prepared) -> ApprovalRequest:
+        tool, intent = prepared.tool, prepared.intent
+        assert tool is not None
+        assert prepared.asks is not None
+        return ApprovalRequest(
+            id=approval_id(state, prepared.call.id),
+            workflow_id=state.workflow_id,
+            run_id=state.run_id,
+            root_run_id=state.root_run_id,
+            call_id=prepared.call.id,
+            agent_id=state.agent_id,
+            agent_name=state.agent.name,
+            lineage=state.lineage,
+            kind=tool.operation_kind(intent.arguments),
+            tool=intent.tool,
+            operation=str(intent.arguments.get("operation") or ""),
+            server=intent.server,
+            section=intent.section,
+            effect=intent.effect,
+            risk=self._risk(state, tool, intent.arguments),
+            reason=prepared.asks,
+            arguments=intent.arguments,
+            details=tool.operation_details(intent.arguments),
+            timeout_s=state.approvals.timeout_s,
+            on_timeout=state.approvals.on_timeout,
+            created_at=self._env.clock.now(),
+        )
+
+    @staticmethod
+    def _batch(state: RunState, prepared: list[Prepared]) -> list[Prepared]:
+        cap = budget.caps(state.agent, state.raised_limits).get(LimitKind.TOOL_CALLS)
+        room = len(prepared) if cap is None else max(1, int(cap - state.spent.tool_calls))
+        if state.steps is not None:
+            room = 1
+        reading = 0
+        for one in prepared:
+            if one.intent.effect != Effect.READ or one.tool is None or one.tool.awaits_external_response:
+                break
+            reading += 1
+        return prepared[: max(1, min(reading, room))]
+
+    async def _run(self, prepared: Prepared) -> None:
+        if prepared.failure is not None or prepared.tool is None:
+            failure = prepared.failure or self._env.registry.unknown(prepared.intent.tool)
+            done = call_finished(prepared.call.id, prepared.intent.tool, failure)
+            await self._env.journal.append(self._handle, done, follow=self._follow)
+            return
+        started = self._env.clock.monotonic()
+        self._env.fault("before_tool")
+        outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, self._context(prepared))
+        self._env.fault("after_tool")
+        duration_ms = round((self._env.clock.monotonic() - started) * 1000)
+        if isinstance(outcome, AskUser):
+            await self._env.journal.append(self._handle, self._asked(prepared, outcome))
+        elif not isinstance(outcome, ToolResult):
+            await self._team(prepared, outcome)
+        else:
+            outcome = self._noting_edits(prepared, outcome)
+            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
+            await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done, follow=self._follow)
+            if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
+                self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
+
+    async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
+        """What a call wants of the team: events that make it wait, or an error for the model."""
+        journal, call_id = self._env.journal, prepared.call.id
+        if isinstance(outcome, StartChildren):
+            planned = ChildrenPlanned(
+                call_id=call_id,
+                kind=outcome.kind,
+                children=outcome.children,
+                background=outcome.background,
+                stop_on_error=outcome.stop_on_error,
+            )
+            await journal.append(self._handle, planned)
+        elif isinstance(outcome, AskParent):
+            await self._env.teams.ask_parent(self._handle, call_id, outcome.message)
+        elif isinstance(outcome, JoinChildren):
+            refusal = self._join_refusal(outcome)
+            if refusal is not None:
+                await journal.append(self._handle, call_finished(call_id, prepared.intent.tool, refusal))
+            else:
+                await journal.append(self._handle, ChildrenJoined(call_id=call_id, kind=TeamCall.JOIN, child_ids=outcome.child_ids))
+        else:
+            await self._answer(prepared, outcome)
+
+    def _join_refusal(self, outcome: JoinChildren) -> ToolResult | None:
+        """Waiting for a sub-agent that waits for this run would never end."""
+        children = {child.id: child for child in self._handle.current.children}
+        unknown = [child_id for child_id in outcome.child_ids if child_id not in children]
+        if unknown or not outcome.child_ids:
+            listed = ", ".join(f"{child.id} ({child.name})" for child in children.values()) or "none"
+            wrong = f"You have no sub-agent {', '.join(unknown)}." if unknown else "There is no sub-agent to wait for."
+            return ToolResult.failure(f"{wrong} Yours: {listed}.", "unknown_child")
+        asking = [children[child_id] for child_id in outcome.child_ids if children[child_id].question]
+        if not asking:
+            return None
+        questions = "; ".join(f"{child.name} (child_id {child.id}) asks: {child.question}" for child in asking)
+        return ToolResult.failure(
+            f"They wait for your answer, so waiting for them would never end. Answer with answer_child first. {questions}", "wait_cycle"
+        )
+
+    async def _answer(self, prepared: Prepared, outcome: AnswerChild) -> None:
+        state, tool = self._handle.current, prepared.intent.tool
+        child = state.child(outcome.child_id)
+        together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
+        kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
+        joined = ChildrenJoined(call_id=prepared.call.id, kind=kind, child_ids=tuple(other.id for other in together))
+        if child is None or not await self._env.teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
+            asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
+            refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
+            await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
+
+    def _noting_edits(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        call = self._handle.current.call(prepared.call.id)
+        if call is None or not call.edited or prepared.tool is None:
+            return result
+        noted = noting_edits(result, prepared.intent.arguments)
+        return capped(noted, prepared.tool.rest_hint, to_model=self._env.registry.max_result_chars)
+
+    def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
+        if result.output is None:
+            return []
+        content, kind = result.output
+        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind)]
+
+    def _asked(self, prepared: Prepared, ask: AskUser) -> QuestionAsked:
+        state = self._handle.current
+        timeout = state.agent.question_timeout_s if ask.timeout_s is None else ask.timeout_s
+        return QuestionAsked(
+            question=UserQuestion(
+                id=question_id(state.run_id, prepared.call.id),
+                workflow_id=state.workflow_id,
+                run_id=state.run_id,
+                call_id=prepared.call.id,
+                agent_id=state.agent_id,
+                agent_name=state.agent.name,
+                lineage=state.lineage,
+                spec=ask.question,
+                timeout_s=timeout,
+                created_at=self._env.clock.now(),
+            )
+        )
+
+    def _context(self, prepared: Prepared) -> ToolContext:
+        env, state = self._env, self._handle.current
+
+        async def task_changed(action: Literal["create", "update", "complete", "delete"], task: Task) -> None:
+            await env.journal.append(self._handle, TaskChanged(action=action, task=task))
+
+        def progress(percent: int, text: str) -> None:
+            data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
+            if text:
+                data["content"] = text
+            env.publish(self._handle.current, ChunkType.TOOL_PROGRESS, **data)
+
+        return ToolContext(
+            workflow_id=state.workflow_id,
+            run_id=state.run_id,
+            call_id=prepared.call.id or new_id(),
+            agent_id=state.agent_id,
+            agent_name=state.agent.name,
+            depth=state.depth,
+            language=state.language,
+            enabled_tools=tuple(enabled_names(env, state)),
+            tasks=env.repos.tasks,
+            memories=env.repos.memories,
+            memory_search=env.memory_search,
+            reports=env.repos.reports,
+            questions=env.questions,
+            registry=env.registry,
+            team=env.team.desk(self._handle) if env.team is not None else None,
+            memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
+            task_changed=task_changed,
+            progress=progress,
+            now=env.clock.now,
+        )

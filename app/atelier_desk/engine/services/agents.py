@@ -1,0 +1,141 @@
+"""Agents: the stored configurations, their files, and the ones that are there from the first start."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from datetime import timedelta
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.builtin_agents import builtin_agents
+from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.naming import numbered
+from atelier_desk.i18n import N_, _, language
+
+
+class AgentService:
+    """Agents, each with a name of its own. Changes are announced as ``agent`` with the agent's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self) -> list[Agent]:
+        """All agents by name."""
+        return await self._context.repos.agents.list()
+
+    async def get(self, agent_id: str) -> Agent:
+        return await self._context.repos.agents.get(agent_id)
+
+    async def by_name(self, name: str) -> Agent:
+        """The agent of that name; the error names the ones there are."""
+        found = await self._named(name)
+        if found is None:
+            names = ", ".join(agent.name for agent in await self.list()) or _("none")
+            raise NotFoundError(N_("There is no agent {name}. Agents: {names}."), name=name, names=names)
+        return found
+
+    async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
+        """Store a new agent, or change the one with ``id``. The name must be free and every tool known.
+
+        A tool the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
+        """
+        old = None if id is None else await self.get(id)
+        self.check_tools(config, kept=() if old is None else old.config.tools)
+        other = await self._named(config.name)
+        if other is not None and other.id != id:
+            raise ConflictError(N_("There is an agent {name} already; names are unique."), name=config.name)
+        now = self._context.clock.now()
+        if old is None:
+            agent = Agent(config=config, created_at=now, updated_at=now)
+        else:
+            agent = old.model_copy(update={"config": config, "updated_at": now})
+        await self._context.repos.agents.save(agent)
+        self._context.bus.changed("agent", agent.id)
+        return agent
+
+    async def delete(self, agent_id: str) -> None:
+        """Remove it. Workflows that used it go on with the default agent at their next turn; the last agent cannot be removed."""
+        agents = await self.list()
+        if all(agent.id != agent_id for agent in agents):
+            raise NotFoundError(N_("There is no agent with the identifier {id}."), id=agent_id)
+        if len(agents) == 1:
+            raise UsageError(N_("The last agent cannot be removed; add another one first."), code="last_agent")
+        await self._context.repos.agents.delete(agent_id)
+        settings = await self._context.repos.settings.load()
+        if settings.default_agent_id == agent_id:
+            await self._context.repos.settings.save(settings.model_copy(update={"default_agent_id": ""}))
+            self._context.bus.changed("settings", "default_agent_id")
+        self._context.bus.changed("agent", agent_id)
+
+    async def duplicate(self, agent_id: str) -> Agent:
+        config = (await self.get(agent_id)).config
+        return await self.save(config.model_copy(update={"name": await self._free_name(config.name)}))
+
+    async def export_json(self, agent_id: str) -> str:
+        """The agent file: the JSON of its configuration."""
+        config = (await self.get(agent_id)).config
+        return json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=1)
+
+    async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
+        """Store the agent of an agent file; ``on_conflict`` says what happens when its name is taken. At most 10 MB."""
+        rule = OnConflict.parse(on_conflict)
+        config = checks.parse_json(AgentConfig, text, _("agent file"))
+        other = await self._named(config.name)
+        if other is None:
+            return await self.save(config)
+        if rule is OnConflict.SKIP:
+            return other
+        if rule is OnConflict.OVERWRITE:
+            return await self.save(config, other.id)
+        return await self.save(config.model_copy(update={"name": await self._free_name(config.name)}))
+
+    async def default(self) -> Agent:
+        """The agent of a new workflow: the one chosen in settings, else the oldest. Made when there is none at all."""
+        agents = await self.list() or await self.ensure_builtin()
+        chosen = (await self._context.repos.settings.load()).default_agent_id
+        return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
+
+    async def ensure_builtin(self) -> builtins.list[Agent]:
+        """Make the built-in agents, in the current language, when there is no agent yet; gives all agents.
+
+        The first is the oldest, and so the default, also when they are made within one tick of the clock.
+        """
+        agents = await self.list()
+        if agents:
+            return agents
+        now = self._context.clock.now()
+        for number, config in enumerate(builtin_agents(self._context.registry.get_all_tool_names())):
+            made = now + timedelta(milliseconds=number)
+            agent = Agent(config=config, created_at=made, updated_at=made)
+            await self._context.repos.agents.save(agent)
+            self._context.bus.changed("agent", agent.id)
+        return await self.list()
+
+    def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
+        """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
+        from atelier_desk.engine.services.prompt_cost import prompt_cost
+
+        now = self._context.clock.now()
+        return {mode: prompt_cost(self._context.registry, config, mode, language=language(), now=now).total for mode in ToolMode}
+
+    async def _named(self, name: str) -> Agent | None:
+        try:
+            return await self._context.repos.agents.by_name(name)
+        except NotFoundError:
+            return None
+
+    async def _free_name(self, name: str) -> str:
+        return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
+
+    def check_tools(self, config: AgentConfig, *, kept: tuple[str, ...] = ()) -> None:
+        """Refuse a configuration that names a tool which neither exists nor is one of ``kept``; the error names those that exist."""
+        known = list(self._context.registry.get_all_tool_names())
+        unknown = [name for name in config.tools if name not in known and name not in kept and not name.startswith("mcp__")]
+        if unknown:
+            raise UsageError(
+                N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))
+            )

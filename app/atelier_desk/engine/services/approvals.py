@@ -1,0 +1,212 @@
+"""Approvals: calls that wait for a person's yes, what is decided about them, the time a card was really seen, and standing rules."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+from typing import Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_
+
+SEEN_STEP_MS = 60_000
+"""Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
+BY_TIMEOUT = "timeout"
+"""``decided_by`` of a decision that nobody made."""
+_DECIDED = {
+    ApprovalStatus.APPROVED: N_("This was decided already: it was approved."),
+    ApprovalStatus.REJECTED: N_("This was decided already: it was rejected."),
+    ApprovalStatus.CANCELLED: N_("This was decided already: it was cancelled."),
+}
+_NO_RULE = {
+    "tool": N_("There is no rule that allows the tool {target}."),
+    "section": N_("There is no rule that allows the section {target}."),
+    "server": N_("There is no rule that allows the server {target}."),
+}
+_NOT_COVERED = {
+    "tool": N_("A rule for the tool {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+    "section": N_("A rule for the section {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+    "server": N_("A rule for the server {target} does not cover this call (tool {tool}, section {section}, server {server})."),
+}
+
+
+class ApprovalService:
+    """Approvals. Changes are announced as ``approval`` with the request's id; a new or removed rule as the setting ``approvals``."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._changing_rules = asyncio.Lock()
+        """Two rules at once must not each write back the list without the other."""
+
+    async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
+        """What waits for a decision, in the order it was asked; of all workflows, or of one."""
+        return await self._context.repos.approvals.pending(workflow_id)
+
+    async def list(self, workflow_id: str) -> builtins.list[ApprovalRequest]:
+        """All requests of a workflow, decided ones too, oldest first."""
+        return await self._context.repos.approvals.list(workflow_id)
+
+    async def get(self, approval_id: str) -> ApprovalRequest:
+        return await self._context.repos.approvals.get(approval_id)
+
+    async def approve(
+        self,
+        approval_id: str,
+        arguments: dict[str, Any] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
+        rule: AllowRule | None = None,
+    ) -> ApprovalRequest:
+        """Let the call run; its run goes on.
+
+        Args:
+            arguments: what it runs with instead of the model's own; they must fit the tool.
+            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores a rule.
+            rule: what ``always`` allows from now on; the tool when None.
+
+        Raises:
+            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), or the rule does not cover it.
+            ConflictError: it was decided meanwhile.
+        """
+        asked = await self._open(approval_id)
+        edited = self._edited(asked, arguments)
+        chosen = _rule_for(asked, scope, rule)
+        await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
+        if chosen is not None:
+            await self._add_rule(chosen)
+        return await self.get(approval_id)
+
+    async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
+        """Refuse the call; ``note`` says why and is read by the agent, which goes on without it.
+
+        Raises:
+            LimitError: the note is longer than ``limits.APPROVAL_NOTE`` characters.
+            ConflictError: it was decided meanwhile.
+        """
+        note = note.strip()
+        if len(note) > limits.APPROVAL_NOTE:
+            raise LimitError(N_("A reason has at most {most} characters, not {length}."), most=limits.APPROVAL_NOTE, length=len(note))
+        await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
+        return await self.get(approval_id)
+
+    async def seen(self, approval_id: str, ms: int) -> float | None:
+        """Count ``ms`` milliseconds in which the card was visible; when they use up its time, what ``on_timeout`` says is done.
+
+        Returns:
+            Seconds left, 0.0 when the time ran out just now, None when it waits for ever or is no longer pending.
+        """
+        if ms < 0:
+            raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
+        asked = await self.get(approval_id)
+        if asked.status is not ApprovalStatus.PENDING:
+            return None
+        counted = min(ms, SEEN_STEP_MS)
+        if counted:
+            asked = await self._context.repos.approvals.add_seen(approval_id, counted)
+        if asked.timeout_s == 0:
+            return None
+        left = asked.timeout_s - asked.seen_ms / 1000
+        if left > 0:
+            return left
+        try:
+            await self._time_out(asked)
+        except ConflictError:
+            # A person was faster.
+            return None
+        return 0.0
+
+    async def rules(self) -> tuple[AllowRule, ...]:
+        """What is allowed from now on without asking."""
+        return (await self._context.settings.get()).approvals.allowed
+
+    async def remove_rule(self, rule: AllowRule) -> None:
+        """Ask again about what ``rule`` allowed; runs at work keep what they were started with.
+
+        Raises:
+            NotFoundError: there is no such rule.
+        """
+        async with self._changing_rules:
+            rules = await self.rules()
+            if rule not in rules:
+                raise NotFoundError(_NO_RULE[rule.what], target=rule.target)
+            await self._save_rules(tuple(each for each in rules if each != rule))
+
+    async def _add_rule(self, rule: AllowRule) -> None:
+        async with self._changing_rules:
+            rules = await self.rules()
+            if rule not in rules:
+                await self._save_rules((*rules, rule))
+
+    async def _save_rules(self, rules: tuple[AllowRule, ...]) -> None:
+        settings = await self._context.settings.get()
+        await self._context.settings.update(approvals=settings.approvals.model_copy(update={"allowed": rules}))
+
+    async def _time_out(self, asked: ApprovalRequest) -> None:
+        match asked.on_timeout:
+            case OnTimeout.APPROVE:
+                await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT))
+            case OnTimeout.ASK_AGAIN:
+                await self._context.runs.ask_approval_again(asked)
+                self._context.bus.changed("approval", asked.id)
+            case OnTimeout.REJECT:
+                # Read by the agent, hence English.
+                note = f"Nobody decided within {asked.timeout_s:g} seconds, so the call was refused."
+                await self._decide(asked, Decision(status=ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT))
+
+    async def _decide(self, asked: ApprovalRequest, decision: Decision) -> None:
+        await self._context.runs.decide_approval(asked.id, decision)
+        self._context.bus.changed("approval", asked.id)
+
+    async def _open(self, approval_id: str) -> ApprovalRequest:
+        asked = await self.get(approval_id)
+        if asked.status is not ApprovalStatus.PENDING:
+            raise ConflictError(_DECIDED[asked.status], code="not_pending")
+        return asked
+
+    def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The arguments a person changed, checked; None when nothing was changed."""
+        if arguments is None or arguments == asked.arguments:
+            return None
+        from atelier_desk.tools.validation import validate
+
+        _check_json(asked.tool, arguments)
+        tool = self._context.registry.get_tool(asked.tool)
+        if tool is None:
+            raise UsageError(
+                N_("The tool {tool} is no longer there, so changed arguments cannot be checked."), code="invalid_arguments", tool=asked.tool
+            )
+        try:
+            validate(tool, arguments)
+        except ToolError as error:
+            raise UsageError(
+                N_("The changed arguments do not fit, and nothing was decided. {problems}"), code="invalid_arguments", problems=error
+            ) from None
+        return arguments
+
+
+def _check_json(tool: str, arguments: object) -> None:
+    if not isinstance(arguments, dict):
+        raise UsageError(N_("The arguments of {tool} must be a JSON object."), code="invalid_arguments", tool=tool)
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(N_("The arguments of {tool} are not JSON: {reason}"), code="invalid_arguments", tool=tool, reason=error) from None
+
+
+def _rule_for(asked: ApprovalRequest, scope: ApprovalScope, rule: AllowRule | None) -> AllowRule | None:
+    """The rule an ``always`` stores: the given one when it covers the call, else one for the tool."""
+    if scope is not ApprovalScope.ALWAYS:
+        if rule is not None:
+            raise UsageError(N_("A rule needs the scope {scope}."), scope=ApprovalScope.ALWAYS.value)
+        return None
+    covering = {"tool": asked.tool, "section": asked.section, "server": asked.server}
+    if rule is None:
+        return AllowRule(what="tool", target=asked.tool)
+    if covering[rule.what] != rule.target:
+        raise UsageError(
+            _NOT_COVERED[rule.what], target=rule.target, tool=asked.tool, section=asked.section or "–", server=asked.server or "–"
+        )
+    return rule

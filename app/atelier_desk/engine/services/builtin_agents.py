@@ -1,0 +1,41 @@
+"""The agents of a fresh installation, in the user's language, working with the built-in model until another is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.i18n import _
+from atelier_desk.llm.local.models import STARTER
+
+LOCAL_PROVIDER = "local"
+
+BASIC_TOOLS = ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
+TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
+
+
+def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
+    """Configurations of the built-in agents, the default one first, with those of their tools that are registered."""
+    assistant = _(
+        "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
+        "something essential is unclear, remember what will be useful later, and answer in the user's language."
+    )
+    team_lead = _(
+        "You lead a team. Cut larger work into parts that stand by themselves and give each to a sub-agent, with a prompt that says "
+        "everything it must know and what it is to report. Run parts side by side when they do not need each other. Do small things "
+        "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
+        "and answer in the user's language with one result of your own, not a pile of reports."
+    )
+    wanted = ((_("Assistant"), assistant, BASIC_TOOLS), (_("Team lead"), team_lead, (*BASIC_TOOLS, *TEAM_TOOLS)))
+    known = set(known_tools)
+    return [
+        AgentConfig(
+            name=name,
+            provider=LOCAL_PROVIDER,
+            model=STARTER,
+            temperature=0.2,
+            system_prompt=prompt,
+            tools=tuple(tool for tool in tools if tool in known),
+        )
+        for name, prompt, tools in wanted
+    ]

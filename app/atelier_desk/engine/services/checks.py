@@ -1,0 +1,81 @@
+"""Checks of what people type that every service shares; each error says what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.i18n import N_
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def page(limit: int, offset: int = 0, *, most: int = limits.LIST_MAX) -> tuple[int, int]:
+    """``limit`` and ``offset`` of a list, refused when they are out of bounds (1–``most``, 0 or more)."""
+    if not 1 <= limit <= most:
+        raise LimitError(N_("limit must be between 1 and {most}, not {limit}."), most=most, limit=limit)
+    if offset < 0:
+        raise LimitError(N_("offset must be 0 or more, not {offset}."), offset=offset)
+    return limit, offset
+
+
+def text(value: str, what: str, most: int) -> str:
+    """``value`` without surrounding space, refused when it is blank or longer than ``most`` characters; ``what`` names the field."""
+    stripped = value.strip()
+    if not stripped:
+        raise UsageError(N_("{field} must not be blank."), field=what)
+    if len(stripped) > most:
+        raise LimitError(
+            N_("{field} is {length} characters long; at most {most} are allowed."), field=what, length=len(stripped), most=most
+        )
+    return stripped
+
+
+def explain(error: ValidationError) -> str:
+    """A pydantic error as one line for a person: each field, what was wrong with it and, for texts and numbers, what it was."""
+    parts: list[str] = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(step) for step in item["loc"]) or "value"
+        given = item.get("input")
+        if isinstance(given, str) and len(given) > 40:
+            shown = f" ({len(given)} characters)"
+        elif isinstance(given, (str, int, float, bool)):
+            shown = f" ({given!r})"
+        else:
+            shown = ""
+        message = item["msg"].removeprefix("Value error, ")
+        parts.append(f"{where}: {message}{shown}")
+    return "; ".join(parts)
+
+
+def build(model: type[M], what: str, /, **fields: Any) -> M:
+    """``model(**fields)``, with a validation error turned into a ``UsageError`` that names ``what`` and each wrong field."""
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=explain(error)) from None
+
+
+def changed(value: M, what: str, /, **fields: Any) -> M:
+    """A copy of ``value`` with ``fields`` replaced, validated again (``model_copy`` alone would not)."""
+    unknown = sorted(set(fields) - set(type(value).model_fields))
+    if unknown:
+        raise UsageError(N_("{what} has no field {names}."), what=what, names=", ".join(unknown))
+    data = {name: getattr(value, name) for name in type(value).model_fields}
+    return build(type(value), what, **{**data, **fields})
+
+
+def parse_json(model: type[M], source: str | bytes, what: str, *, most: int = limits.IMPORT_FILE) -> M:
+    """``source`` read as JSON of ``model``; refused when it is over ``most`` bytes, is not JSON, or does not fit."""
+    size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)
+    if size > most:
+        raise LimitError(
+            N_("{what} is {size} MB; at most {most} MB can be imported."), what=what, size=round(size / 1048576, 1), most=most // 1048576
+        )
+    try:
+        return model.model_validate_json(source)
+    except ValidationError as error:
+        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=explain(error)) from None

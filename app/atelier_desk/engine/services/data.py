@@ -1,0 +1,81 @@
+"""Everything in the data folder at once: backups that were opened and counted, and the export to plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atelier_desk.engine.services.context import ServiceContext
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.backup import BackupInfo
+    from atelier_desk.storage.transfer import TransferInfo
+
+
+class DataService:
+    """Backups and exports of the open data folder."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def backup_create(self, target: Path) -> BackupInfo:
+        """Write a backup to ``target``, open it and compare it with the database.
+
+        Raises:
+            StorageError: it cannot be written, or is not whole.
+        """
+        from atelier_desk.storage import backup
+
+        return await backup.create(self._context.repos.store, self._context.datadir, target)
+
+    async def backup_verify(self, path: Path) -> BackupInfo:
+        """Open a backup in a process of its own and count what is in it."""
+        return await verify_backup(path)
+
+    async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
+        """Every table as JSON lines in a new folder, one file a table, with the report texts: readable without this program.
+
+        ``progress`` is told the number of rows written.
+
+        Raises:
+            ConflictError: the folder is not empty.
+        """
+        from atelier_desk.storage import transfer
+
+        return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
+
+    async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
+        """Read such an export into an empty data folder; every list is announced as changed afterwards.
+
+        Raises:
+            ConflictError: there are workflows or memories here already.
+            StorageError: the export is not whole, or of a newer version.
+        """
+        from atelier_desk.storage import transfer
+
+        result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
+        self._context.repos.memories.reload()
+        self._context.memory_search.forget_loaded()
+        for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
+            self._context.bus.changed(topic, "")
+        return result
+
+
+async def verify_backup(path: Path) -> BackupInfo:
+    """Open a backup and count what is in it; needs no open data folder."""
+    from atelier_desk.storage import backup
+
+    return await backup.verify(path)
+
+
+async def restore_backup(path: Path, root: Path) -> BackupInfo:
+    """Put a backup in the place of the data folder's database; the old one is kept beside it. The folder must be closed.
+
+    Raises:
+        StorageError: the backup is not whole, or another process holds the folder.
+    """
+    from atelier_desk.storage import backup
+    from atelier_desk.storage.datadir import DataDir
+
+    return await backup.restore(path, DataDir(root).ensure())

@@ -1,0 +1,316 @@
+"""The context inspector: exactly what a model was sent, made again from the journal, its size by part, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.events import ContextCompacted, ModelReplied, RunEvent, RunStarted
+from atelier_desk.domain.workflow import Run
+from atelier_desk.engine.history import Conversations
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.run import compaction, context, model_call, prompt
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.engine.run.state import Entry, EntryKind, RunState
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.request_views import (
+    PARTS,
+    LeftEntry,
+    LeftOut,
+    PartKind,
+    PartSize,
+    RequestSummary,
+    SentItem,
+    SentRequest,
+)
+from atelier_desk.engine.services.transcript import lineage
+from atelier_desk.i18n import N_
+from atelier_desk.llm.tokens import estimate
+from atelier_desk.tools.control.invoke import INVOKE
+from atelier_desk.tools.modes import tools_text, visible_names
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.registry import ToolRegistry
+
+MEMORY_TOOL = "MemoryTool"
+
+
+class _Now:
+    """The conversation as its next request would have it, for what can still be pinned or undone; None: it cannot be changed."""
+
+    def __init__(self, state: RunState | None) -> None:
+        self.state = state
+        self.conversation = state.conversation if state is not None else ()
+        self.entries = {entry.origin: entry for entry in self.conversation}
+
+
+class InspectorService:
+    """Makes model requests again. Reads the journal alone: no model and no tool is asked, nothing is changed."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._conversations = Conversations(context.repos)
+
+    async def requests(self, run_id: str) -> list[RequestSummary]:
+        """The requests of a run that were answered, oldest first.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        await self._context.repos.runs.get(run_id)
+        return _summaries(await run_events(self._context.repos, run_id))
+
+    async def request(self, run_id: str, seq: int) -> SentRequest:
+        """The request whose reply is event ``seq`` of the run.
+
+        Raises:
+            NotFoundError: no such run, or its event ``seq`` is no reply of a model.
+        """
+        row = await self._context.repos.runs.get(run_id)
+        events = await run_events(self._context.repos, run_id)
+        summary = next((each for each in _summaries(events) if each.seq == seq), None)
+        if summary is None:
+            raise NotFoundError(N_("Event {seq} of run {id} is no reply of a model."), seq=seq, id=run_id)
+        replied = events[seq - 1].body
+        assert isinstance(replied, ModelReplied)
+        state = await self._asked(row, events[: replied.based_on or seq - 1])
+        frame = await self._frame(replied)
+        system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
+        if not replied.with_tools:
+            tools = ()
+        sources = context.sources(state.conversation)
+        messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
+        now = await self._now(row, events)
+        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now)
+        window = replied.context_window
+        request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
+        return SentRequest(
+            summary=summary,
+            messages=messages,
+            tools=tools,
+            wire=_wire(request, replied.dialect),
+            temperature=state.agent.temperature,
+            limit=context.reply_limit(state.agent, window) if window else state.agent.max_tokens,
+            window=window,
+            tokens=sum(part.tokens for part in parts),
+            parts=parts,
+            items=items,
+            left_out=await self._left_out(state, now, window),
+            exact=frame is not None,
+        )
+
+    async def _asked(self, row: Run, events: list[RunEvent]) -> RunState:
+        history = await self._conversations.before(row.previous_run_id) if row.parent_run_id is None else ()
+        state = fold(events, history)
+        assert state is not None, "a reply is never a run's first event"
+        return state
+
+    async def _frame(self, replied: ModelReplied) -> PromptFrame | None:
+        """The system message and the tools that were kept; None when an older version kept none, or a file that was imported lacks them."""
+        if not replied.frame:
+            return None
+        try:
+            return await self._context.repos.frames.get(replied.frame)
+        except NotFoundError:
+            return None
+
+    async def _now(self, row: Run, events: list[RunEvent]) -> _Now:
+        """The conversation's newest state; a sub-agent's conversation is its run, one on a branch out of view cannot be changed."""
+        if row.parent_run_id is not None:
+            return _Now(fold(events))
+        repos = self._context.repos
+        workflow = await repos.workflows.get(row.workflow_id)
+        if workflow.head_run_id == row.id:
+            return _Now(await self._asked(row, events))
+        if workflow.head_run_id is None or row.id not in lineage(await repos.runs.links(row.workflow_id), workflow.head_run_id).chain:
+            return _Now(None)
+        head = await repos.runs.get(workflow.head_run_id)
+        return _Now(await self._asked(head, await run_events(repos, head.id)))
+
+    async def _left_out(self, state: RunState, now: _Now, window: int) -> tuple[LeftOut, ...]:
+        """Every saving that held for a request, oldest first."""
+        found: dict[str, list[Entry]] = {}
+        _savings(state.conversation, found)
+        inside: dict[str, list[Entry]] = {}
+        _savings(now.conversation, inside)
+        left = []
+        for origin, entries in found.items():
+            event = await self._event(origin)
+            if event is None or not isinstance(event.body, ContextCompacted):
+                continue
+            body = event.body
+            left.append(
+                LeftOut(
+                    origin=origin,
+                    time=event.time,
+                    method=body.method,
+                    entries=tuple(_left_entry(entry, by_summary=body.method in ("summary", "digest")) for entry in entries),
+                    summary=body.summary,
+                    tokens_before=body.tokens_before,
+                    tokens_after=body.tokens_after,
+                    window=window,
+                    undone=now.state is not None and origin not in inside,
+                    can_undo=now.state is not None and compaction.can_undo(now.state, origin),
+                )
+            )
+        return tuple(sorted(left, key=lambda each: each.time))
+
+    async def _event(self, origin: str) -> RunEvent | None:
+        run_id, _colon, seq = origin.rpartition(":")
+        if not seq.isdigit():
+            return None
+        events = await self._context.repos.journal.events(run_id, after=int(seq) - 1, limit=1)
+        return events[0] if events else None
+
+
+def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
+    agent, model = "", ""
+    found = []
+    for event in events:
+        body = event.body
+        if isinstance(body, RunStarted):
+            agent, model = body.agent.name, body.agent.model
+        elif isinstance(body, ModelReplied):
+            found.append(
+                RequestSummary(
+                    run_id=event.run_id,
+                    seq=event.seq,
+                    stream_seq=event.stream_from,
+                    time=event.time,
+                    agent_name=agent,
+                    model=body.reply.model or model,
+                    provider=body.provider,
+                    dialect=body.dialect,
+                    tokens_input=body.usage.tokens_input,
+                    tokens_output=body.usage.tokens_output,
+                    estimated=body.usage.estimated,
+                    cost=body.usage.cost,
+                    window=body.context_window,
+                    duration_ms=body.duration_ms,
+                    calls=tuple(call.name for call in body.reply.tool_calls),
+                    exact=bool(body.frame),
+                )
+            )
+    return found
+
+
+def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
+    """The system message and the tools the agent would be given now."""
+    agent = state.agent
+    enabled = registry.configured(agent.tools, agent.sections)
+    how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
+    asks = any(child.question for child in state.children)
+    names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks)
+    return prompt.system_prompt(state, tools_text(registry, **how)), tuple(registry.get_definitions_by_names(names))
+
+
+def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
+    if dialect != ToolDialect.XML.value:
+        return None
+    from atelier_desk.llm.dialects.prompt import text_request
+
+    return text_request(request).messages
+
+
+def _savings(entries: Iterable[Entry], found: dict[str, list[Entry]]) -> None:
+    """By compaction, the entries it took away or cut; those inside a summary were taken away by it, whatever was done to them before."""
+    for entry in entries:
+        if entry.kind is EntryKind.SUMMARY and entry.replaced:
+            _savings((each for each in entry.replaced if each.kind is EntryKind.SUMMARY), found)
+            found.setdefault(entry.origin, []).extend(entry.replaced)
+        if entry.cut and entry.cut_by:
+            # A summary can be cut like any other entry.
+            found.setdefault(entry.cut_by, []).append(entry)
+
+
+def _left_entry(entry: Entry, *, by_summary: bool) -> LeftEntry:
+    before = entry.full or entry.text
+    after = "" if by_summary else entry.text
+    calls = "".join(f"\n{call.name} {call.arguments}" for call in entry.calls) if by_summary else ""
+    return LeftEntry(
+        origin=entry.origin,
+        kind=entry.kind.value,
+        tool=entry.tool,
+        before=f"{before}{calls}".strip(),
+        after=after,
+        tokens_before=estimate(before + calls) + context.PER_MESSAGE,
+        tokens_after=estimate(after) + context.PER_MESSAGE if after else 0,
+    )
+
+
+def _sizes(
+    messages: tuple[ChatMessage, ...],
+    entries: list[Entry | None],
+    tools: tuple[ToolSpec, ...],
+    replied: ModelReplied,
+    now: _Now,
+) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
+    """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
+    inner = {call.id: str(call.arguments.get("tool_name")) for entry in entries if entry for call in entry.calls if call.name == INVOKE}
+    said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
+    texts = [_text_tokens(message) for message in messages]
+    images = [context.IMAGE_TOKENS * len(message.images) for message in messages]
+    parts: list[PartKind] = [_part(message, inner, last=index == said_last) for index, message in enumerate(messages)]
+    estimates = dict.fromkeys(PARTS, 0)
+    estimates["tools"] = model_call.tools_tokens(tools)
+    estimates["images"] = sum(images)
+    for part, size in zip(parts, texts, strict=True):
+        estimates[part] += size
+    whole = sum(estimates.values())
+    counted = replied.usage.tokens_input
+    factor = counted / whole if counted and whole and not replied.usage.estimated else 1.0
+    items = tuple(
+        _item(index, message, entry, part, round((text + image) * factor), now)
+        for index, (message, entry, part, text, image) in enumerate(zip(messages, entries, parts, texts, images, strict=True))
+    )
+    tokens = _shared_out(estimates, round(whole * factor))
+    sizes = tuple(PartSize(kind, estimates[kind], tokens[kind], estimates[kind] / whole if whole else 0.0) for kind in PARTS)
+    return items, sizes
+
+
+def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, int]:
+    """Whole numbers in the proportion of the estimates that add up to ``total``: what rounding leaves goes to the largest remainders."""
+    whole = sum(estimates.values())
+    if not whole:
+        return dict.fromkeys(estimates, 0)
+    exact = {kind: size * total / whole for kind, size in estimates.items()}
+    shares = {kind: int(size) for kind, size in exact.items()}
+    by_rest = sorted(exact, key=lambda kind: exact[kind] - shares[kind], reverse=True)
+    for kind in by_rest[: total - sum(shares.values())]:
+        shares[kind] += 1
+    return shares
+
+
+def _text_tokens(message: ChatMessage) -> int:
+    calls = sum(estimate(call.name) + estimate(str(call.arguments)) for call in message.tool_calls)
+    return estimate(message.content) + calls + context.PER_MESSAGE
+
+
+def _part(message: ChatMessage, inner: dict[str, str], *, last: bool) -> PartKind:
+    if message.role is Role.SYSTEM:
+        return "system"
+    if message.role is Role.TOOL:
+        return "memory" if MEMORY_TOOL in (message.name, inner.get(message.tool_call_id or "")) else "results"
+    return "message" if last else "history"
+
+
+def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now) -> SentItem:
+    if entry is None:
+        kind = "system" if message.role is Role.SYSTEM else "missing"
+        return SentItem(index, "", kind, part, tokens, tool=message.name or "", can_pin=False)
+    current = now.entries.get(entry.origin)
+    return SentItem(
+        index=index,
+        origin=entry.origin,
+        kind=entry.kind.value,
+        part=part,
+        tokens=tokens,
+        tool=entry.tool,
+        cut=entry.cut,
+        pinned=current.pinned if current is not None else entry.pinned,
+        can_pin=current is not None,
+    )

@@ -1,0 +1,303 @@
+"""Memories as a person sees them: search with every part of the score, changes with undo, moving them, and the change of embedder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryScope, MemoryType
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.memory.search import Found
+
+log = logging.getLogger(__name__)
+
+UNDO_KEPT = 50
+"""Deleted memories that can be brought back until the program ends."""
+EDITABLE = frozenset({"content", "tags", "importance", "type"})
+REEMBED = "reembed"
+"""The id under which the progress of re-embedding is announced on topic ``memory``."""
+
+Progress = Callable[[int, int], None]
+"""``(done, total)``."""
+
+
+class MemoryFile(Model):
+    """Exported memories, without vectors: those belong to an embedder and are computed again."""
+
+    format: Literal["atelier-memories"]
+    version: Literal[1]
+    exported_at: Timestamp = Field(default_factory=utc_now)
+    memories: tuple[Memory, ...] = ()
+
+
+class MemoryService:
+    """Memories. Changes are announced as ``memory`` with the memory's id.
+
+    Attributes:
+        reembedding: ``(done, total)`` while vectors are computed again, else None.
+    """
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._deleted: OrderedDict[str, Memory] = OrderedDict()
+        self._task: asyncio.Task[int] | None = None
+        self.reembedding: tuple[int, int] | None = None
+
+    async def list(
+        self,
+        workflow_id: str | None = None,
+        scope: MemoryScope | str = MemoryScope.BOTH,
+        type: MemoryType | str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = limits.LIST_DEFAULT,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """The latest changed first; ``both`` without a workflow means the general ones."""
+        checks.page(limit, offset)
+        return await self._context.repos.memories.list(
+            workflow_id=workflow_id or None,
+            scope=_scope(scope, workflow_id),
+            type=_type(type),
+            tags=tuple(tags),
+            limit=limit,
+            offset=offset,
+        )
+
+    async def get(self, memory_id: str) -> Memory:
+        return await self._context.repos.memories.get(memory_id)
+
+    async def search(
+        self,
+        query: str,
+        workflow_id: str | None = None,
+        scope: MemoryScope | str = MemoryScope.BOTH,
+        type: MemoryType | str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = limits.MEMORY_LIST_DEFAULT,
+        threshold: float | None = None,
+    ) -> Found:
+        """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
+        from atelier_desk.storage.lexical import MemoryFilter
+
+        checks.page(limit, most=limits.MEMORY_LIST_MAX)
+        least = 0.0 if threshold is None else threshold
+        if not 0 <= least <= 1:
+            raise UsageError(N_("The threshold is a number from 0 to 1, not {value}."), value=least)
+        filters = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
+        wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
+        return await self._context.memory_search.search(wanted, filters=filters, limit=limit, threshold=least)
+
+    async def add(
+        self,
+        content: str,
+        type: MemoryType | str = MemoryType.KNOWLEDGE,
+        workflow_id: str | None = None,
+        scope: MemoryScope | str | None = None,
+        tags: Sequence[str] = (),
+        importance: float | None = None,
+    ) -> Memory:
+        """Remember something. Without ``scope`` it belongs to the workflow when one is given and the type is kept there by default."""
+        kind = _type(type) or MemoryType.KNOWLEDGE
+        place = DEFAULT_SCOPE[kind] if scope is None else _scope(scope, workflow_id)
+        home = workflow_id if workflow_id and place is not MemoryScope.GENERAL else None
+        if home is not None:
+            await self._context.repos.workflows.get(home)
+        now = self._context.clock.now()
+        lifetime = LIFETIME.get(kind)
+        memory = checks.build(
+            Memory,
+            _("memory"),
+            type=kind,
+            content=checks.text(content, _("text"), limits.MEMORY_CONTENT),
+            workflow_id=home,
+            importance=DEFAULT_IMPORTANCE[kind] if importance is None else importance,
+            tags=_tags(tags),
+            source="user",
+            created_at=now,
+            updated_at=now,
+            expires_at=now + lifetime if lifetime else None,
+        )
+        return await self._index(memory)
+
+    async def update(self, memory_id: str, **fields: Any) -> Memory:
+        """Change content, tags, importance or type; a changed content gets a new vector."""
+        unknown = sorted(set(fields) - EDITABLE)
+        if unknown:
+            allowed = ", ".join(sorted(EDITABLE))
+            raise UsageError(N_("A memory's {names} cannot be changed; allowed: {allowed}."), names=", ".join(unknown), allowed=allowed)
+        if "content" in fields:
+            fields["content"] = checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT)
+        if "tags" in fields:
+            fields["tags"] = _tags(fields["tags"])
+        memory = await self.get(memory_id)
+        return await self._index(checks.changed(memory, _("memory"), **fields, updated_at=self._context.clock.now()))
+
+    async def delete(self, memory_id: str) -> Memory:
+        """Forget a memory; gives it, and ``undo_delete`` brings it back while the program runs."""
+        memory = await self.get(memory_id)
+        await self._context.repos.memories.delete(memory_id)
+        await self._context.memory_search.remove([memory_id])
+        self._deleted[memory_id] = memory
+        while len(self._deleted) > UNDO_KEPT:
+            self._deleted.popitem(last=False)
+        self._context.bus.changed("memory", memory_id)
+        return memory
+
+    async def undo_delete(self, memory_id: str) -> Memory:
+        memory = self._deleted.pop(memory_id, None)
+        if memory is None:
+            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=memory_id)
+        return await self._index(memory)
+
+    async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
+        """How many there are, by type and tag; with a workflow its own and the general ones."""
+        return await self._context.repos.memories.describe(workflow_id or None)
+
+    async def export(self, workflow_id: str | None = None) -> str:
+        """JSON of all memories, or of one workflow's own; ``import_`` reads it back."""
+        scope = MemoryScope.WORKFLOW if workflow_id else None
+        if workflow_id:
+            await self._context.repos.workflows.get(workflow_id)
+        repo = self._context.repos.memories
+        memories = await all_rows(lambda offset, limit: repo.list(workflow_id=workflow_id, scope=scope, limit=limit, offset=offset))
+        file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
+        return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
+
+    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP) -> dict[str, int]:
+        """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most 10 MB.
+
+        A memory whose workflow does not exist here becomes general.
+
+        Returns:
+            How many were ``added``, ``overwritten`` and ``skipped``.
+        """
+        rule = OnConflict.parse(on_conflict)
+        file = checks.parse_json(MemoryFile, text, _("memory file"))
+        counts = {"added": 0, "overwritten": 0, "skipped": 0}
+        homes: dict[str, str | None] = {}
+        for memory in file.memories:
+            known = await self._exists(memory.id)
+            if known and rule is OnConflict.SKIP:
+                counts["skipped"] += 1
+                continue
+            counts["overwritten" if known and rule is OnConflict.OVERWRITE else "added"] += 1
+            changes: dict[str, Any] = {"embedder": "", "source": "import"}
+            if known and rule is OnConflict.RENAME:
+                changes["id"] = new_id()
+            if memory.workflow_id is not None:
+                if memory.workflow_id not in homes:
+                    homes[memory.workflow_id] = await self._home(memory.workflow_id)
+                changes["workflow_id"] = homes[memory.workflow_id]
+            await self._index(memory.model_copy(update=changes))
+        return counts
+
+    async def reembed(self, progress: Progress | None = None) -> int:
+        """Compute the missing vectors with the embedder of the settings; search keeps working meanwhile. Gives how many were computed.
+
+        Raises:
+            UsageError: the settings name no embedder.
+            ProviderError: the embedder cannot be reached; what was done is kept.
+        """
+        if self._context.embedder is None:
+            raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+
+        def announce(done: int, total: int) -> None:
+            self.reembedding = (done, total)
+            self._context.bus.changed("memory", REEMBED)
+            if progress is not None:
+                progress(done, total)
+
+        try:
+            return await self._context.memory_search.reembed(announce)
+        finally:
+            self.reembedding = None
+            self._context.bus.changed("memory", REEMBED)
+
+    def start_reembed(self) -> None:
+        """``reembed`` in the background, after a switch of the embedder; one that is under way is stopped first."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._context.embedder is not None:
+            self._task = asyncio.create_task(self.reembed())
+            self._task.add_done_callback(_log_failure)
+
+    async def aclose(self) -> None:
+        """Stop re-embedding; what is missing is found by words until it is computed."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+
+    async def _index(self, memory: Memory) -> Memory:
+        stored = await self._context.memory_search.index(memory)
+        self._context.bus.changed("memory", memory.id)
+        return stored
+
+    async def _exists(self, memory_id: str) -> bool:
+        try:
+            await self.get(memory_id)
+        except NotFoundError:
+            return False
+        return True
+
+    async def _home(self, workflow_id: str) -> str | None:
+        try:
+            return (await self._context.repos.workflows.get(workflow_id)).id
+        except NotFoundError:
+            return None
+
+
+def _log_failure(task: asyncio.Task[int]) -> None:
+    if task.cancelled():
+        return
+    error = task.exception()
+    if isinstance(error, AtelierError):
+        log.warning("memories are not embedded again: %s", error)
+    elif error is not None:
+        log.error("memories are not embedded again", exc_info=error)
+
+
+def _type(value: MemoryType | str | None) -> MemoryType | None:
+    if value is None:
+        return None
+    try:
+        return MemoryType(value)
+    except ValueError:
+        allowed = ", ".join(each.value for each in MemoryType)
+        raise UsageError(N_("Unknown type of memory {value}; allowed: {allowed}."), value=value, allowed=allowed) from None
+
+
+def _scope(value: MemoryScope | str, workflow_id: str | None) -> MemoryScope:
+    try:
+        scope = MemoryScope(value)
+    except ValueError:
+        allowed = ", ".join(each.value for each in MemoryScope)
+        raise UsageError(N_("Unknown scope {value}; allowed: {allowed}."), value=value, allowed=allowed) from None
+    if scope is MemoryScope.WORKFLOW and not workflow_id:
+        raise UsageError(N_("The scope workflow needs a workflow."))
+    return scope if workflow_id else MemoryScope.GENERAL
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    unique = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    too_long = next((tag for tag in unique if len(tag) > limits.MEMORY_TAG), None)
+    if too_long is not None:
+        raise UsageError(N_("A tag has at most {most} characters: {tag}"), most=limits.MEMORY_TAG, tag=too_long[:80])
+    if len(unique) > limits.MEMORY_TAGS:
+        raise UsageError(N_("A memory has at most {most} tags, not {count}."), most=limits.MEMORY_TAGS, count=len(unique))
+    return unique

@@ -1,0 +1,180 @@
+"""Models: what is known of each, what the user corrected, the price table, and the models that can be downloaded."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.local.catalogue import CatalogueEntry
+    from atelier_desk.llm.local.download import Downloads, DownloadState
+
+KNOWN_FOR_S = 300.0
+"""Seconds for which what a server said of a model is not asked again."""
+EDITABLE = frozenset(
+    {
+        "label",
+        "context_window",
+        "max_output_tokens",
+        "supports_tools",
+        "supports_vision",
+        "supports_thinking",
+        "price_input",
+        "price_output",
+    }
+)
+CONTEXT_WINDOW = (1024, 2_000_000)
+PRICE_MOST = 1000.0
+
+
+class ModelService:
+    """Models of all providers. The user's corrections win over the server's word, which wins over the profile table.
+
+    Changes are announced as ``model`` with ``provider/name``.
+    """
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._known: dict[tuple[str, str], tuple[float, ModelInfo]] = {}
+        self._opened: Downloads | None = None
+
+    async def list(self) -> list[ModelInfo]:
+        """The models of every enabled provider that answers, embedders too, in the order of the providers."""
+        found: list[ModelInfo] = []
+        for config in await self._context.providers.list():
+            if not config.enabled:
+                continue
+            try:
+                found += await self._context.providers.models(config.name)
+            except ProviderError:
+                found += await self._context.repos.models.list(config.name)
+        return found
+
+    async def info(self, provider: str, model: str) -> ModelInfo:
+        """What is known of one model.
+
+        Raises:
+            NotFoundError: no such provider, or the local provider has no such model.
+            UsageError: the provider is disabled.
+            ProviderError: the server cannot be reached and nothing is known of the model.
+        """
+        now = self._context.clock.monotonic()
+        known = self._known.get((provider, model))
+        # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
+        if known is not None and (now - known[0] < KNOWN_FOR_S or known[1].source == "user"):
+            return known[1]
+        edited = await self._edited(provider, model)
+        if edited is not None:
+            self._known[provider, model] = (now, edited)
+            return edited
+        info = await (await self._context.providers.provider(provider)).model_info(model)
+        self._known[provider, model] = (now, info)
+        return info
+
+    async def update(self, info: ModelInfo) -> ModelInfo:
+        """Store a correction: window, prices in dollars for a million tokens, what the model can do."""
+        await self._context.providers.get(info.provider)
+        low, high = CONTEXT_WINDOW
+        if info.context_window is not None and not low <= info.context_window <= high:
+            raise UsageError(N_("A context window has {low} to {high} tokens, not {value}."), low=low, high=high, value=info.context_window)
+        for price in (info.price_input, info.price_output):
+            if price is not None and price > PRICE_MOST:
+                raise UsageError(N_("A price is at most {most} dollars for a million tokens, not {value}."), most=PRICE_MOST, value=price)
+        stored = info.model_copy(update={"source": "user"})
+        await self._context.repos.models.save(stored)
+        self._changed(info)
+        return stored
+
+    async def edit(self, provider: str, model: str, **fields: Any) -> ModelInfo:
+        """Correct some fields of a model (``EDITABLE``)."""
+        unknown = sorted(set(fields) - EDITABLE)
+        if unknown:
+            raise UsageError(
+                N_("A model's {names} cannot be changed; allowed: {allowed}."),
+                names=", ".join(unknown),
+                allowed=", ".join(sorted(EDITABLE)),
+            )
+        return await self.update(checks.changed(await self.info(provider, model), _("model"), **fields))
+
+    async def reset(self, provider: str, model: str) -> ModelInfo:
+        """Forget the corrections; gives what the server or the profile says."""
+        edited = await self._edited(provider, model)
+        if edited is not None:
+            await self._context.repos.models.delete(provider, model)
+            self._changed(edited)
+        return await self.info(provider, model)
+
+    def catalogue(self) -> builtins.list[CatalogueEntry]:
+        """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
+        return self._downloads.catalogue()
+
+    async def downloads(self) -> builtins.list[DownloadState]:
+        """Where each download is: begun, running, paused, failed or done."""
+        return await asyncio.to_thread(self._downloads.states)
+
+    async def download(self, id: str) -> DownloadState:
+        """Begin a download, or go on where it stopped; progress is announced as ``download`` with the id.
+
+        Raises:
+            NotFoundError: the catalogue has no such model.
+            ProviderError: no room on the disk, or the folder cannot be written.
+        """
+        return await self._downloads.start(id)
+
+    async def pause(self, id: str) -> None:
+        """Stop a download and keep what has arrived."""
+        await self._downloads.pause(id)
+
+    async def resume(self, id: str) -> DownloadState:
+        """Go on with a paused or failed download."""
+        return await self._downloads.start(id)
+
+    async def cancel(self, id: str) -> None:
+        """Stop a download and throw away what has arrived."""
+        await self._downloads.cancel(id)
+
+    async def delete_download(self, id: str) -> None:
+        """Remove a downloaded model from the disk."""
+        await self._downloads.delete(id)
+        self.forget(LOCAL_PROVIDER)
+        self._context.bus.changed("model", LOCAL_PROVIDER)
+
+    async def aclose(self) -> None:
+        """Stop downloads; they go on from where they are at the next start."""
+        if self._opened is not None:
+            await self._opened.aclose()
+
+    @property
+    def _downloads(self) -> Downloads:
+        if self._opened is None:
+            from atelier_desk.llm.local.download import Downloads
+            from atelier_desk.llm.local.models import ModelStore
+
+            def changed(id: str) -> None:
+                self._context.bus.changed("download", id)
+
+            self._opened = Downloads(ModelStore(self._context.datadir.models), self._context.clock, changed)
+        return self._opened
+
+    def forget(self, provider: str) -> None:
+        """Ask the server again at the next use: its configuration changed."""
+        for key in [key for key in self._known if key[0] == provider]:
+            del self._known[key]
+
+    async def _edited(self, provider: str, model: str) -> ModelInfo | None:
+        try:
+            return await self._context.repos.models.get(provider, model)
+        except NotFoundError:
+            return None
+
+    def _changed(self, info: ModelInfo) -> None:
+        self._known.pop((info.provider, info.name), None)
+        self._context.bus.changed("model", f"{info.provider}/{info.name}")

@@ -1,0 +1,61 @@
+"""Names of workflows made from what their user wrote first."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from functools import lru_cache
+
+from atelier_desk.domain import limits
+from atelier_desk.i18n import DOMAIN, LANGUAGES, N_, catalogue_dir
+
+UNTITLED = N_("New workflow")
+NAME_LENGTH = 60
+"""Characters of an automatic name; a wider one is cut by every list that shows it."""
+
+_MARKUP = re.compile(r"^(?:[#>*\-+`\s]|\d+[.)]\s)+|(?<!\w)[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}(?!\w)")
+"""List and heading marks at the start, and emphasis around words; the star of ``12*7`` stays."""
+_SPACE = re.compile(r"\s+")
+
+
+def name_from(content: str) -> str:
+    """A name for the workflow that starts with this message: its first line with words, without Markdown, at most 60 characters.
+
+    Returns an empty string when the message has no words (an image alone).
+    """
+    for line in content.splitlines():
+        text = _SPACE.sub(" ", _MARKUP.sub("", line)).strip()
+        if any(character.isalnum() for character in text):
+            return shorten(text, NAME_LENGTH)
+    return ""
+
+
+def shorten(text: str, length: int) -> str:
+    """``text`` cut at a word boundary so that it has at most ``length`` characters, with an ellipsis when something is missing."""
+    if len(text) <= length:
+        return text
+    cut = text[: length - 1]
+    at = cut.rfind(" ")
+    return (cut[:at] if at > length // 2 else cut).rstrip(" ,;:.-") + "…"
+
+
+def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) -> str:
+    """``name``, or ``name (2)``, ``name (3)`` … when it is taken; never longer than ``length`` characters."""
+    if name not in taken:
+        return name[:length]
+    base = re.sub(r" \(\d+\)$", "", name)
+    number = 2
+    while True:
+        suffix = f" ({number})"
+        candidate = base[: length - len(suffix)] + suffix
+        if candidate not in taken:
+            return candidate
+        number += 1
+
+
+@lru_cache(maxsize=1)
+def placeholders() -> frozenset[str]:
+    """The name of a workflow nobody named yet, in every language the program speaks."""
+    directory = str(catalogue_dir())
+    found = {gettext.translation(DOMAIN, directory, languages=[code], fallback=True).gettext(UNTITLED) for code in LANGUAGES}
+    return frozenset(found | {UNTITLED})

@@ -1,0 +1,228 @@
+"""The user's own tools: Python files of the data folder's ``tools``, confirmed once by their hash and then loaded at each opening."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from threading import Thread
+from typing import TypeVar
+
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools import files
+from atelier_desk.tools.custom import FunctionTool
+from atelier_desk.tools.files import FileStatus, ToolFile
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LOAD_S = 10.0
+"""Seconds a file may take to run before it counts as broken: one that hangs must not keep Atelier from opening."""
+
+
+class OwnToolState(StrEnum):
+    """``changed``: not the bytes that were confirmed. ``broken``: confirmed, and it does not load."""
+
+    NEW = "new"
+    CONFIRMED = "confirmed"
+    CHANGED = "changed"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnToolFile:
+    """A file of the tools folder.
+
+    Attributes:
+        sha256: of its bytes now, in hexadecimal digits.
+        tools: names of its tools that agents can use now; those of a changed file are of the version that was confirmed.
+        reason: why it is broken, in the current language; empty otherwise.
+    """
+
+    file: str
+    sha256: str
+    state: OwnToolState
+    tools: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnToolSource:
+    """What a person reads before confirming: ``text`` is the very text ``sha256`` stands for, as it would run."""
+
+    file: str
+    sha256: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    sha256: str
+    tools: tuple[str, ...] = ()
+    error: AtelierError | None = None
+
+
+class OwnToolService:
+    """The own tools. Changes are announced as ``tool`` with the file's name."""
+
+    load_s = LOAD_S
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._loaded: dict[str, _Loaded] = {}
+        self._changing = asyncio.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._context.datadir.tools
+
+    async def list(self) -> builtins.list[OwnToolFile]:
+        """The files of the folder by name; none of them is run."""
+        return [self._described(file) for file in await self._files()]
+
+    async def read(self, file: str) -> OwnToolSource:
+        """The text to review.
+
+        Raises:
+            NotFoundError: no such file; the error names those there are.
+            UsageError: it is too long, or no UTF-8 text.
+        """
+        found = await self._file(file)
+        return OwnToolSource(found.name, found.sha256, files.source(found))
+
+    async def confirm(self, file: str, sha256: str) -> OwnToolFile:
+        """Load the file with this hash now and at each opening. One that does not load is confirmed all the same, as ``broken``.
+
+        Raises:
+            ConflictError: its hash is another by now, so it is not what was reviewed.
+            NotFoundError: no such file.
+        """
+        async with self._changing:
+            found = await self._file(file)
+            if found.sha256 != sha256.strip().lower():
+                raise ConflictError(N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=file)
+            self._drop(file)
+            # Run before it is stored: a file that takes the whole program down is then not run again at the next opening.
+            await self._load(found)
+            try:
+                confirmed = await self._confirmed()
+                await self._context.settings.update(confirmed_tools={**confirmed, file: found.sha256})
+            except BaseException:
+                self._drop(file)
+                raise
+        self._context.bus.changed("tool", file)
+        return next(each for each in await self.list() if each.file == file)
+
+    async def revoke(self, file: str) -> None:
+        """Take its tools away and ask again before it is loaded. Agents keep their names, and go on without them.
+
+        Raises:
+            NotFoundError: no such file was confirmed.
+        """
+        async with self._changing:
+            confirmed = await self._confirmed()
+            if file not in confirmed:
+                raise NotFoundError(
+                    N_("No file {name} was confirmed. Confirmed: {names}."), name=file, names=", ".join(sorted(confirmed)) or _("none")
+                )
+            await self._context.settings.update(confirmed_tools={name: digest for name, digest in confirmed.items() if name != file})
+            self._drop(file)
+        self._context.bus.changed("tool", file)
+
+    async def reload(self) -> builtins.list[OwnToolFile]:
+        """Look at the folder again: tools of files that changed or are gone are taken away, broken files are tried again."""
+        async with self._changing:
+            for file in await self._bring_up_to_date():
+                self._context.bus.changed("tool", file)
+        return await self.list()
+
+    async def load_confirmed(self) -> None:
+        """Load the confirmed files when the data folder is opened. What is wrong with a file is logged, and told by ``list``."""
+        async with self._changing:
+            await self._bring_up_to_date()
+        for each in await self.list():
+            if each.state is OwnToolState.CHANGED:
+                log.warning("tool file %s changed since it was confirmed and is not loaded", each.file)
+
+    async def _bring_up_to_date(self) -> builtins.list[str]:
+        """Make what is loaded agree with the folder and the confirmations; gives the files for which something changed."""
+        wanted = {file.name: file for file in await self._files() if file.status is FileStatus.CONFIRMED}
+        before = dict(self._loaded)
+        for name, loaded in before.items():
+            if name not in wanted or wanted[name].sha256 != loaded.sha256 or loaded.error is not None:
+                self._drop(name)
+        for name, file in wanted.items():
+            if name not in self._loaded:
+                await self._load(file)
+        return [name for name in sorted({*before, *self._loaded}) if before.get(name) != self._loaded.get(name)]
+
+    async def _load(self, file: ToolFile) -> None:
+        try:
+            tools = await self._run(file)
+            self._context.registry.register_all(tools)
+        except AtelierError as error:
+            log.warning("tool file %s is not loaded: %s", file.name, error)
+            self._loaded[file.name] = _Loaded(file.sha256, error=error)
+        else:
+            self._loaded[file.name] = _Loaded(file.sha256, tuple(tool.name for tool in tools))
+
+    async def _run(self, file: ToolFile) -> tuple[FunctionTool, ...]:
+        try:
+            async with asyncio.timeout(self.load_s):
+                return await _in_daemon(lambda: files.run(file))
+        except TimeoutError:
+            raise UsageError(
+                N_("The file {name} took longer than {seconds} seconds to load. Do the work inside the functions."),
+                name=file.name,
+                seconds=f"{self.load_s:g}",
+            ) from None
+
+    def _drop(self, file: str) -> None:
+        loaded = self._loaded.pop(file, None)
+        for name in loaded.tools if loaded else ():
+            self._context.registry.unregister(name)
+
+    def _described(self, file: ToolFile) -> OwnToolFile:
+        loaded = self._loaded.get(file.name, _Loaded(file.sha256))
+        if file.status is FileStatus.CONFIRMED and loaded.sha256 == file.sha256 and loaded.error is not None:
+            return OwnToolFile(file.name, file.sha256, OwnToolState.BROKEN, reason=loaded.error.localized(_))
+        return OwnToolFile(file.name, file.sha256, OwnToolState(file.status.value), loaded.tools)
+
+    async def _confirmed(self) -> dict[str, str]:
+        return (await self._context.settings.get()).confirmed_tools
+
+    async def _files(self) -> builtins.list[ToolFile]:
+        confirmed = await self._confirmed()
+        return await asyncio.to_thread(files.list_candidates, self.folder, confirmed)
+
+    async def _file(self, name: str) -> ToolFile:
+        found = await self._files()
+        for file in found:
+            if file.name == name:
+                return file
+        names = ", ".join(file.name for file in found) or _("none")
+        raise NotFoundError(N_("There is no file {name} in {folder}. Files: {names}."), name=name, folder=self.folder, names=names)
+
+
+async def _in_daemon(work: Callable[[], T]) -> T:
+    """Run ``work`` in a thread the program does not wait for at its end; what it gives after a cancellation is dropped."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def target() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=target, name="own-tools", daemon=True).start()
+    return await asyncio.wrap_future(future)

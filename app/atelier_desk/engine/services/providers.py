@@ -1,0 +1,179 @@
+"""Model servers: their configuration, their keys, and the open connections to them."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.base import Provider
+    from atelier_desk.llm.detect import DetectedServer
+
+
+class ProviderService:
+    """Model servers. The built-in ``local`` one is always there. Changes are announced as ``provider`` with the name."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._open: dict[str, Provider] = {}
+        self._lock = asyncio.Lock()
+
+    async def list(self) -> list[ProviderConfig]:
+        """The built-in one first, then the others by name. ``has_key`` is looked up, never the key shown."""
+        stored = {config.name: config for config in await self._context.repos.providers.list()}
+        local = stored.pop(LOCAL_PROVIDER, _local())
+        return [local, *sorted(stored.values(), key=lambda config: config.name.casefold())]
+
+    async def get(self, name: str) -> ProviderConfig:
+        """The provider; the error names the ones there are."""
+        for config in await self.list():
+            if config.name == name:
+                return config
+        names = ", ".join(config.name for config in await self.list())
+        raise NotFoundError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
+
+    async def save(self, config: ProviderConfig, *, new: bool = False) -> ProviderConfig:
+        """Store a provider; with ``new`` the name must be free. Its open connection is closed, the next use opens one as configured."""
+        _check(config)
+        known = {each.name for each in await self.list()}
+        if new and config.name in known:
+            raise ConflictError(N_("There is a provider {name} already."), name=config.name)
+        await self._context.repos.providers.save(config)
+        await self._forget(config.name)
+        self._context.bus.changed("provider", config.name)
+        return config
+
+    async def delete(self, name: str) -> None:
+        """Remove a provider and its key. The built-in one stays; one that an agent uses is refused, with the agents' names."""
+        if name == LOCAL_PROVIDER:
+            raise UsageError(N_("The built-in provider cannot be removed; disable it instead."), code="builtin")
+        config = await self.get(name)
+        users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
+        if users:
+            raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
+        if config.has_key:
+            await asyncio.to_thread(self._context.vault.delete, name)
+        await self._context.repos.providers.delete(name)
+        await self._forget(name)
+        self._context.bus.changed("provider", name)
+
+    async def test(self, name: str) -> ProviderHealth:
+        """Reach the server and list its models; a server's fault is a result, not an error."""
+        try:
+            return await (await self.provider(name)).test()
+        except ProviderError as error:
+            return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
+
+    async def models(self, name: str) -> builtins.list[ModelInfo]:
+        """The models the server offers, with what the user changed about them."""
+        offered = await (await self.provider(name)).list_models()
+        edited = {info.name: info for info in await self._context.repos.models.list(name)}
+        return [edited.get(info.name, info) for info in offered]
+
+    async def set_key(self, name: str, key: str) -> bool:
+        """Put the API key into the keyring.
+
+        Returns:
+            False when this machine has no keyring: the key is then known until the program ends.
+
+        Raises:
+            ProviderError: the text cannot be a key (code ``auth``).
+        """
+        config = await self.get(name)
+        kept = await asyncio.to_thread(self._context.vault.set, name, key)
+        await self.save(config.model_copy(update={"has_key": True}))
+        return kept
+
+    async def clear_key(self, name: str) -> None:
+        """Remove the API key from the keyring."""
+        config = await self.get(name)
+        await asyncio.to_thread(self._context.vault.delete, name)
+        await self.save(config.model_copy(update={"has_key": False}))
+
+    async def detect(self) -> builtins.list[DetectedServer]:
+        """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
+        from atelier_desk.llm.detect import detect
+
+        known = {config.base_url.rstrip("/") for config in await self.list() if config.base_url}
+        return [found for found in await detect(self._context.clock) if found.base_url.rstrip("/") not in known]
+
+    async def provider(self, name: str) -> Provider:
+        """The connection to a provider, opened at first use and shared.
+
+        Raises:
+            NotFoundError: no such provider.
+            UsageError: it is disabled (code ``disabled``).
+        """
+        opened = self._open.get(name)
+        if opened is not None:
+            # Every change of its configuration goes through ``save`` and ``delete``, which close it.
+            return opened
+        async with self._lock:
+            config = await self.get(name)
+            if not config.enabled:
+                raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
+            if name not in self._open:
+                from atelier_desk.llm.factory import create_provider
+
+                self._open[name] = create_provider(
+                    config, self._context.vault, self._context.clock, models_dir=self._context.datadir.models
+                )
+            return self._open[name]
+
+    async def aclose(self) -> None:
+        """Close all connections and stop the local model's process."""
+        async with self._lock:
+            opened, self._open = list(self._open.values()), {}
+        for provider in opened:
+            await provider.aclose()
+
+    async def _forget(self, name: str) -> None:
+        self._context.models.forget(name)
+        async with self._lock:
+            provider = self._open.pop(name, None)
+        if provider is not None:
+            await provider.aclose()
+
+
+def _local() -> ProviderConfig:
+    return ProviderConfig(name=LOCAL_PROVIDER, kind=ProviderKind.LOCAL)
+
+
+def _check(config: ProviderConfig) -> None:
+    """Refuse what could never work: the built-in name for another kind, a URL that is none, a variable name that is none."""
+    if (config.name == LOCAL_PROVIDER) != (config.kind is ProviderKind.LOCAL):
+        raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
+    checks.build(ProviderConfig, _("provider"), **config.model_dump())
+    if config.base_url:
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(config.base_url)
+            bad = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port is not None and parts.port == 0)
+        except ValueError:
+            bad = True
+        if bad:
+            raise UsageError(
+                N_("{url} is not a server address; it looks like http://localhost:11434 or https://api.example.com/v1."),
+                code="invalid_url", url=config.base_url,
+            )  # fmt: skip
+        if parts.username or parts.password:
+            raise UsageError(N_("Do not put a password or key into the address; set it as the provider's key."), code="secret_in_url")
+    if config.api_key_env and not config.api_key_env.isidentifier():
+        raise UsageError(
+            N_("{name} is not the name of an environment variable; give the variable's name, never the key itself."),
+            code="invalid_env", name=_hidden(config.api_key_env),
+        )  # fmt: skip
+
+
+def _hidden(text: str) -> str:
+    """The first characters of what may be a key typed in the wrong place."""
+    return text[:4] + "…"

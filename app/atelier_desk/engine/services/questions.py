@@ -1,0 +1,129 @@
+"""Questions agents ask: the queue, answers with the rules explained, and the time a question was really seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.engine.services.checks import explain
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_
+
+SEEN_STEP_MS = 60_000
+"""Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
+ENDS = {QuestionStatus.ANSWERED: N_("answered"), QuestionStatus.SKIPPED: N_("skipped"), QuestionStatus.TIMEOUT: N_("timed out")}
+"""How a question that is no longer open ended, for people."""
+
+
+def problem_text(code: str, asked: UserQuestion) -> str:
+    """The English sentence (marked for translation) for what ``QuestionAnswer.problem`` found."""
+    return {
+        "option": N_("Choose at least one option: {options}."),
+        "unknown_option": N_("The question has no such option; its options are {options}."),
+        "no_text": N_("This question takes options only, no text."),
+        "text": N_("This question needs a text answer."),
+    }[code]
+
+
+class QuestionService:
+    """Questions. Changes are announced as ``question`` with the question's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
+        """What waits for an answer, in the order it was asked; of all workflows, or of one."""
+        return await self._context.repos.questions.pending(workflow_id)
+
+    async def list(self, workflow_id: str) -> list[UserQuestion]:
+        """All questions of a workflow, answered ones too."""
+        return await self._context.repos.questions.list(workflow_id)
+
+    async def get(self, question_id: str) -> UserQuestion:
+        return await self._context.repos.questions.get(question_id)
+
+    async def answer(self, question_id: str, answer: QuestionAnswer) -> UserQuestion:
+        """Answer a pending question; its run goes on.
+
+        Raises:
+            UsageError: the answer breaks the question's rules (code ``option``, ``unknown_option``, ``no_text`` or ``text``).
+            ConflictError: it was answered, skipped or timed out meanwhile.
+        """
+        asked = await self._open(question_id)
+        code = answer.problem(asked.spec)
+        if code is not None:
+            raise self._refusal(code, asked)
+        return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response)
+
+    async def answer_with(self, question_id: str, options: Sequence[str] = (), text: str = "") -> UserQuestion:
+        """``answer`` from plain values: each option by its id, its label or its number from 1."""
+        asked = await self._open(question_id)
+        if len(text) > limits.QUESTION_TEXT_RESPONSE:
+            raise LimitError(
+                N_("A text answer has at most {most} characters, not {length}."), most=limits.QUESTION_TEXT_RESPONSE, length=len(text)
+            )
+        try:
+            answer = QuestionAnswer(selected_options=resolve_options(asked, options), text_response=text)
+        except ValidationError as error:
+            raise UsageError(N_("The answer is not valid: {problems}"), problems=explain(error)) from None
+        return await self.answer(question_id, answer)
+
+    async def skip(self, question_id: str) -> UserQuestion:
+        """Skip a pending question; the agent is told so and goes on."""
+        return await self._finish(await self._open(question_id), QuestionStatus.SKIPPED)
+
+    async def seen(self, question_id: str, ms: int) -> float | None:
+        """Count ``ms`` milliseconds in which the question was visible; when they use up its timeout, it times out.
+
+        Returns:
+            Seconds left, 0.0 when it timed out just now, None when it waits for ever or is no longer pending.
+        """
+        if ms < 0:
+            raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
+        asked = await self.get(question_id)
+        if asked.status is not QuestionStatus.PENDING:
+            return None
+        counted = min(ms, SEEN_STEP_MS)
+        if counted:
+            await self._context.repos.questions.add_seen(question_id, counted)
+        if asked.timeout_s == 0:
+            return None
+        left = asked.timeout_s - (asked.seen_ms + counted) / 1000
+        if left > 0:
+            return left
+        try:
+            await self._finish(asked, QuestionStatus.TIMEOUT)
+        except ConflictError:
+            # A person was faster.
+            return None
+        return 0.0
+
+    async def _open(self, question_id: str) -> UserQuestion:
+        asked = await self.get(question_id)
+        if asked.status is not QuestionStatus.PENDING:
+            raise ConflictError(N_("The question is no longer open: {status}."), code="not_pending", status=UsageError(ENDS[asked.status]))
+        return asked
+
+    async def _finish(self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> UserQuestion:
+        await self._context.runs.answer_question(asked.id, status, selected, text)
+        self._context.bus.changed("question", asked.id)
+        return await self.get(asked.id)
+
+    @staticmethod
+    def _refusal(code: str, asked: UserQuestion) -> UsageError:
+        options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
+        return UsageError(problem_text(code, asked), code=code, options=options)
+
+
+def resolve_options(asked: UserQuestion, given: Sequence[str]) -> tuple[str, ...]:
+    """Option ids from ids, labels (any case) or numbers from 1; what fits nothing is kept, so that the answer's check names it."""
+    options = asked.spec.options
+    ids = {option.id: option.id for option in options}
+    labels = {option.label.casefold(): option.id for option in options}
+    numbers = {str(number): option.id for number, option in enumerate(options, 1)}
+    chosen = [ids.get(one) or labels.get(one.casefold()) or numbers.get(one) or one for one in (each.strip() for each in given) if one]
+    return tuple(dict.fromkeys(chosen))

@@ -1,0 +1,54 @@
+"""Settings: reading, changing with checks, and putting the change into force at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import _, set_language
+
+
+class SettingsService:
+    """Settings of the program; each change is announced as ``settings`` with the field's name."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._changing = asyncio.Lock()
+        """Two changes at once must not each write back what the other one replaced."""
+
+    async def get(self) -> Settings:
+        return await self._context.repos.settings.load()
+
+    async def update(self, **fields: Any) -> Settings:
+        """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
+
+        After a switch of the embedder the memories' vectors are computed again in the background; full text finds them meanwhile.
+
+        Raises:
+            UsageError: an unknown setting or a value out of bounds; the error names both.
+        """
+        async with self._changing:
+            return await self._update(fields)
+
+    async def _update(self, fields: dict[str, Any]) -> Settings:
+        old = await self.get()
+        new = checks.changed(old, _("settings"), **fields)
+        if new == old:
+            return old
+        if new.embedder != old.embedder:
+            # First, because an embedder that cannot be made must not be stored.
+            await self._context.use_embedder(new)
+        await self._context.repos.settings.save(new)
+        if new.language != old.language:
+            set_language(new.language)
+        if new.workflows_running != old.workflows_running:
+            self._context.runs.slots = new.workflows_running
+        if new.embedder != old.embedder:
+            self._context.memories.start_reembed()
+        for name in fields:
+            if getattr(new, name) != getattr(old, name):
+                self._context.bus.changed("settings", name)
+        return new

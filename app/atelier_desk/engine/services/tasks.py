@@ -1,0 +1,141 @@
+"""Tasks as the person changes them: the same rules as the agents' TodoTool, recorded in the same journal."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
+from atelier_desk.domain.events import TaskChanged
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.core import todo_rules
+
+EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_assigned"})
+
+
+class TaskService:
+    """Tasks of a workflow. Every change is an event of the workflow's journal, which announces it."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX) -> list[Task]:
+        """The tasks in the order of the pane, with the status to show: one whose dependencies are open is blocked."""
+        checks.page(limit)
+        tasks = await self._tasks(workflow_id)
+        shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
+        return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
+
+    async def get(self, workflow_id: str, task_id: str) -> Task:
+        return await self._context.repos.tasks.get(workflow_id, task_id)
+
+    async def create(
+        self,
+        workflow_id: str,
+        name: str,
+        description: str = "",
+        priority: int = limits.TASK_PRIORITY_DEFAULT,
+        dependencies: Sequence[str] = (),
+        agent_assigned: str = "",
+    ) -> Task:
+        """A new task at the end of the list.
+
+        Raises:
+            UsageError: a field is blank, too long or out of bounds.
+            TaskRuleError: a dependency does not exist in the workflow.
+        """
+        await self._context.repos.workflows.get(workflow_id)
+        tasks = await self._tasks(workflow_id)
+        if len(tasks) >= limits.LIST_MAX:
+            raise LimitError(N_("A workflow has at most {most} tasks."), most=limits.LIST_MAX)
+        task = checks.build(
+            Task,
+            _("task"),
+            workflow_id=workflow_id,
+            name=checks.text(name, _("name"), limits.TASK_NAME),
+            description=description,
+            priority=priority,
+            agent_assigned=agent_assigned,
+            position=max((other.position for other in tasks.values()), default=0.0) + 1.0,
+            created_at=self._context.clock.now(),
+        )
+        task = task.model_copy(update={"dependencies": todo_rules.check_dependencies(task.id, dependencies, tasks)})
+        return await self._record("create", task)
+
+    async def update(self, workflow_id: str, task_id: str, **fields: Any) -> Task:
+        """Change name, description, priority, dependencies or the agent it is assigned to."""
+        unknown = sorted(set(fields) - EDITABLE)
+        if unknown:
+            raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."), names=", ".join(unknown),
+                             allowed=", ".join(sorted(EDITABLE)))  # fmt: skip
+        tasks = await self._tasks(workflow_id)
+        task = _find(tasks, task_id)
+        if "name" in fields:
+            fields["name"] = checks.text(fields["name"], _("name"), limits.TASK_NAME)
+        if "dependencies" in fields:
+            fields["dependencies"] = todo_rules.check_dependencies(task_id, fields["dependencies"], tasks)
+        return await self._record("update", checks.changed(task, _("task"), **fields))
+
+    async def set_status(self, workflow_id: str, task_id: str, status: TaskStatus | str) -> Task:
+        """Change the status; a task cannot start or complete before its dependencies are completed (``TaskRuleError`` names them)."""
+        try:
+            wanted = TaskStatus(status)
+        except ValueError:
+            allowed = ", ".join(each.value for each in TaskStatus)
+            raise UsageError(N_("Unknown status {status}; allowed: {allowed}."), status=status, allowed=allowed) from None
+        tasks = await self._tasks(workflow_id)
+        changed = todo_rules.change_status(_find(tasks, task_id), wanted, tasks, self._context.clock.now())
+        return await self._record("complete" if wanted is TaskStatus.COMPLETED else "update", changed)
+
+    async def complete(self, workflow_id: str, task_id: str) -> Task:
+        return await self.set_status(workflow_id, task_id, TaskStatus.COMPLETED)
+
+    async def delete(self, workflow_id: str, task_id: str) -> Task:
+        """Remove a task; others no longer depend on it. Gives the task, so that ``restore`` can undo it."""
+        tasks = await self._tasks(workflow_id)
+        task = _find(tasks, task_id)
+        for released in todo_rules.released_by_delete(task_id, tasks):
+            await self._record("update", released)
+        return await self._record("delete", task)
+
+    async def restore(self, task: Task) -> Task:
+        """Undo a deletion: the task is back with its identifier; dependencies that are gone meanwhile are left out."""
+        tasks = await self._tasks(task.workflow_id)
+        kept = tuple(name for name in task.dependencies if name in tasks)
+        return await self._record("create", task.model_copy(update={"dependencies": kept}))
+
+    async def reorder(self, workflow_id: str, ids: Sequence[str]) -> builtins.list[Task]:
+        """Put the tasks into this order; tasks that are not named keep their order behind them. Only those that moved are recorded."""
+        tasks = await self._tasks(workflow_id)
+        named = list(dict.fromkeys(ids))
+        for task_id in named:
+            _find(tasks, task_id)
+        rest = sorted((task for task in tasks.values() if task.id not in named), key=_place)
+        ordered = [*(tasks[task_id] for task_id in named), *rest]
+        moved = []
+        for number, task in enumerate(ordered, 1):
+            if task.position != float(number):
+                moved.append(await self._record("update", task.model_copy(update={"position": float(number)})))
+        return moved
+
+    async def _record(self, action: Literal["create", "update", "complete", "delete"], task: Task) -> Task:
+        await self._context.journal.append_workflow_event(task.workflow_id, TaskChanged(action=action, task=task))
+        return task
+
+    async def _tasks(self, workflow_id: str) -> dict[str, Task]:
+        return todo_rules.by_id(await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX))
+
+
+def _place(task: Task) -> tuple[float, str]:
+    return task.position, task.id
+
+
+def _find(tasks: dict[str, Task], task_id: str) -> Task:
+    if task_id not in tasks:
+        raise NotFoundError(N_("There is no task {id} in this workflow."), id=task_id)
+    return tasks[task_id]

@@ -1,0 +1,125 @@
+"""Teams as the screens show them: the tree of agents, lanes, a sub-agent's transcript, the timeline, and any moment of the past."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.events import RunEvent
+from atelier_desk.domain.workflow import Run
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.services.team_replay import Snapshot, Tape
+from atelier_desk.engine.services.team_timeline import timeline
+from atelier_desk.engine.services.team_tree import all_events, read_trees
+from atelier_desk.engine.services.team_views import AgentNode, Timeline
+from atelier_desk.engine.services.transcript import TranscriptEntry, TranscriptReader
+from atelier_desk.i18n import N_
+
+TAPES_KEPT = 2
+"""Teams whose events stay in memory while somebody looks at their past."""
+
+
+class TeamService:
+    """Reads teams; changes nothing. What is at work is read from memory, what is over from rows and journal."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._reader = TranscriptReader(context)
+        self._tapes: OrderedDict[str, Tape] = OrderedDict()
+        self._winding = asyncio.Lock()
+        """Held while events are read: a scrubber asks again before the first answer has come."""
+
+    async def tree(self, workflow_id: str, root_run_id: str | None = None) -> AgentNode:
+        """The agents of a turn: its root run with everything below it.
+
+        Args:
+            root_run_id: None takes the newest turn in view; a sub-agent's run gives the tree under it.
+
+        Raises:
+            NotFoundError: no such workflow or run, or the workflow has no turn yet.
+        """
+        if root_run_id is None:
+            root_run_id = (await self._context.repos.workflows.get(workflow_id)).head_run_id
+            if root_run_id is None:
+                raise NotFoundError(N_("Nothing was said in this workflow yet."))
+        return await self._node(await self._run(root_run_id, workflow_id))
+
+    async def lanes(self, run_id: str, call_id: str) -> list[AgentNode]:
+        """The sub-agents a call started, in the order in which they were planned; none when it started none.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        node = await self._node(await self._run(run_id))
+        return [child for child in node.children if child.parent_call_id == call_id]
+
+    async def transcript(self, run_id: str, *, before: int | None = None, limit: int = limits.LIST_MAX) -> list[TranscriptEntry]:
+        """The newest ``limit`` messages of one run below stream number ``before`` (None: of all), oldest first: for a sub-agent its prompt,
+        what it said and did, and its report.
+
+        Raises:
+            NotFoundError: no such run.
+            LimitError: the limit is out of bounds.
+        """
+        return await self._reader.read_run(await self._run(run_id), before=before, limit=limit)
+
+    async def timeline(self, root_run_id: str) -> Timeline:
+        """What each run of a team spent its time on, and where the scrubber can stop.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        row = await self._run(root_run_id)
+        found = timeline(row.workflow_id, row.id, await self._events(row))
+        if found is None:
+            raise NotFoundError(N_("There is no run {id}."), id=root_run_id)
+        return found
+
+    async def at(self, workflow_id: str, root_run_id: str, seq: int) -> Snapshot:
+        """A team as it was after stream event ``seq``: a number below its first gives an empty snapshot, one above its last the end.
+
+        Raises:
+            NotFoundError: no such run in this workflow.
+        """
+        row = await self._run(root_run_id, workflow_id)
+        last = (await self._context.repos.workflows.get(workflow_id)).stream_seq
+        async with self._winding:
+            tape = self._tapes.get(root_run_id)
+            if tape is None or min(seq, last) > tape.until:
+                events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
+            self._tapes.move_to_end(root_run_id)
+            while len(self._tapes) > TAPES_KEPT:
+                self._tapes.popitem(last=False)
+        return tape.at(seq)
+
+    async def _run(self, run_id: str, workflow_id: str | None = None) -> Run:
+        row = await self._context.repos.runs.get(run_id)
+        if workflow_id is not None and row.workflow_id != workflow_id:
+            raise NotFoundError(N_("There is no run {id}."), id=run_id)
+        return row
+
+    async def _node(self, row: Run) -> AgentNode:
+        root = row.correlation_id or row.id
+        tree = (await read_trees(self._context, row.workflow_id, [root])).get(root)
+        node = tree.find(row.id) if tree is not None else None
+        if node is None:
+            raise NotFoundError(N_("There is no run {id}."), id=row.id)
+        return node
+
+    async def _events(self, row: Run) -> list[RunEvent]:
+        """The events of a run and of everything below it."""
+        rows = await self._context.repos.runs.teams([row.correlation_id or row.id])
+        below = {row.id}
+        # A run is made after its parent, and the rows are in the order in which they were made.
+        for each in rows:
+            if each.parent_run_id in below:
+                below.add(each.id)
+        return await all_events(self._context, list(below))
+
+    async def _task_events(self, workflow_id: str) -> list[RunEvent]:
+        journal = self._context.repos.journal
+        return await all_rows(lambda offset, limit: journal.of_type(workflow_id, "task_changed", offset=offset, limit=limit))

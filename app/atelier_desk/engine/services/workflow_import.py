@@ -1,0 +1,144 @@
+"""Bringing an exported workflow back: the same, in place of the one that is there, or as a copy with identifiers of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.engine.identities import renamed
+from atelier_desk.engine.services.checks import explain
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.workflow_file import WorkflowFile
+from atelier_desk.i18n import N_
+
+
+def with_new_ids(file: WorkflowFile) -> WorkflowFile:
+    """A copy whose workflow, runs, events, messages, tasks, questions, approvals, memories and reports have new identifiers everywhere
+    they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
+    rows: list[Any] = [file.workflow, *file.runs, *file.events, *file.messages, *file.tasks, *file.questions, *file.memories]
+    rows += [*file.approvals, *file.frames, *(each.report for each in file.reports)]
+    rows += [child for event in file.events if isinstance(event.body, ChildrenPlanned) for child in event.body.children]
+    fresh = {row.id: new_id() for row in rows}
+    commits: dict[str, str] = {}
+    for event in file.events:
+        # What was committed together stays together: a fork of the copy must not tear it apart.
+        fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
+    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
+
+
+def check(file: WorkflowFile) -> None:
+    """Refuse a file whose parts do not belong together: rows of another workflow, events of unknown runs, gaps in a journal."""
+    workflow_id = file.workflow.id
+    runs = {run.id for run in file.runs}
+    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report] = [
+        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
+    ]  # fmt: skip
+    rows += [each.report for each in file.reports]
+    for row in rows:
+        if row.workflow_id != workflow_id:
+            raise _damaged(f"{type(row).__name__} {row.id} belongs to another workflow")
+    numbers: dict[str, int] = {}
+    for event in file.events:
+        if not event.run_id:
+            continue
+        if event.run_id not in runs:
+            raise _damaged(f"event {event.id} names the unknown run {event.run_id}")
+        expected = numbers.get(event.run_id, 0) + 1
+        if event.seq != expected:
+            raise _damaged(f"run {event.run_id} has event {event.seq} where {expected} is expected")
+        numbers[event.run_id] = event.seq
+    for run in file.runs:
+        if numbers.get(run.id, 0) != run.last_seq:
+            raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _damaged(problem: str) -> UsageError:
+    return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
+
+
+def parse(text: str | bytes) -> WorkflowFile:
+    """The file's content; every problem is one clear error."""
+    try:
+        return WorkflowFile.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(explain(error))) from None
+
+
+def _first(problems: str) -> str:
+    parts = problems.split("; ")
+    return problems if len(parts) <= 3 else "; ".join(parts[:3]) + f"; … ({len(parts)})"
+
+
+class WorkflowWriter:
+    """Writes a checked file into the database. A failure part of the way leaves nothing behind."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def write(self, file: WorkflowFile) -> None:
+        """Store everything; the workflow's row comes first because all others link to it."""
+        repos = self._context.repos
+        await repos.workflows.create(file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}))
+        try:
+            await self._rows(file)
+        except BaseException:
+            await repos.workflows.purge(file.workflow.id)
+            raise
+
+    async def _rows(self, file: WorkflowFile) -> None:
+        from atelier_desk.storage.commit import Commit
+
+        repos = self._context.repos
+        stream_seq = file.workflow.stream_seq
+        for run in file.runs:
+            events = tuple(event for event in file.events if event.run_id == run.id)
+            if run.status is RunStatus.PROCESSING and events:
+                stream_seq += 1
+                run, events = _paused(run, events, stream_seq)
+            await repos.journal.commit(
+                Commit(
+                    events=events,
+                    runs=(run,),
+                    messages=tuple(message for message in file.messages if message.run_id == run.id),
+                    executions=tuple(call for call in file.executions if call.run_id == run.id),
+                    questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
+                    approvals=tuple(asked for asked in file.approvals if asked.run_id == run.id),
+                    workflow={"stream_seq": stream_seq},
+                )
+            )
+        loose = tuple(event for event in file.events if not event.run_id)
+        if loose or file.frames:
+            await repos.journal.commit(Commit(events=loose, frames=file.frames))
+        for task in file.tasks:
+            await repos.tasks.save(task)
+        for memory in file.memories:
+            await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
+        for each in file.reports:
+            await repos.reports.save(each.report, each.text)
+
+
+def _paused(run: Run, events: tuple[RunEvent, ...], stream_seq: int) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run that worked when it was exported comes back paused, so that opening the file does not start a model. The pause is an event
+    of the journal like any other; it makes the one stream event ``stream_seq``."""
+    body = RunPaused(reason=PauseReason.USER)
+    pause = RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq, body=body)
+    return run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq}), (*events, pause)
+
+
+def _at_rest(file: WorkflowFile) -> WorkflowStatus:
+    if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
+        return WorkflowStatus.WAITING
+    if any(not run.status.final for run in file.runs):
+        return WorkflowStatus.PAUSED
+    status = file.workflow.status
+    return WorkflowStatus.IDLE if status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED) else status

@@ -1,0 +1,284 @@
+"""Workflows for screens and scripts: making, finding, naming, deleting, reading and moving them."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, Workflow
+from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.naming import name_from, numbered, placeholders
+from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader, newest_under
+from atelier_desk.engine.services.workflow_file import ReportFile, WorkflowFile, to_json, to_markdown
+from atelier_desk.engine.services.workflow_import import WorkflowWriter, check, parse, with_new_ids
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories import SearchHit
+
+UNDO_WINDOW_S = 600
+"""Seconds after which a deleted workflow may be purged for good by ``purge_expired``."""
+READ_ATTEMPTS = 10
+"""How often an export begins again because something was written while it read."""
+DRAFT = limits.MESSAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: ``action`` created, overwritten, renamed or skipped."""
+
+    workflow: Workflow
+    action: Literal["created", "overwritten", "renamed", "skipped"]
+
+
+class WorkflowService:
+    """Workflows. Every change is announced on the bus as ``workflow`` with the workflow's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._transcripts = TranscriptReader(context)
+
+    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = ()) -> Workflow:
+        """A new workflow; without a name it gets one from its first message (``name_after``)."""
+        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
+        if agent_id:
+            await self._context.repos.agents.get(agent_id)
+        now = self._context.clock.now()
+        workflow = checks.build(Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now)
+        await self._context.repos.workflows.create(workflow, fresh=True)
+        self._changed(workflow.id)
+        return workflow
+
+    async def get(self, workflow_id: str) -> Workflow:
+        """The workflow; ``NotFoundError`` when there is none."""
+        return await self._context.repos.workflows.get(workflow_id)
+
+    async def list(self, search: str = "", limit: int = limits.LIST_DEFAULT, offset: int = 0, *, deleted: bool = False) -> list[Workflow]:
+        """Pinned ones first, then the latest changed; ``search`` filters by name."""
+        checks.page(limit, offset)
+        return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+
+    async def rename(self, workflow_id: str, name: str) -> Workflow:
+        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
+
+    async def name_after(self, workflow_id: str, content: str) -> Workflow:
+        """Name a workflow that nobody named yet after its first message; any other is returned as it is."""
+        workflow = await self.get(workflow_id)
+        name = name_from(content)
+        if workflow.name not in placeholders() or not name:
+            return workflow
+        return await self._update(workflow_id, name=name)
+
+    async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
+        return await self._update(workflow_id, pinned=pinned)
+
+    async def set_agent(self, workflow_id: str, agent_id: str) -> Workflow:
+        """The agent that answers from the next turn on."""
+        await self._context.repos.agents.get(agent_id)
+        return await self._update(workflow_id, agent_id=agent_id)
+
+    async def set_folders(self, workflow_id: str, folders: tuple[str, ...]) -> Workflow:
+        """The workspace: absolute paths the user grants to this workflow's agents."""
+        from pathlib import Path
+
+        relative = [folder for folder in folders if not Path(folder).is_absolute()]
+        if relative:
+            raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])
+        return await self._update(workflow_id, folders=folders)
+
+    async def set_draft(self, workflow_id: str, draft: str) -> None:
+        """Keep what is typed and not sent. Not announced: only the composer that wrote it shows it."""
+        if len(draft) > DRAFT:
+            raise LimitError(N_("A draft has at most {most} characters, not {length}."), most=DRAFT, length=len(draft))
+        await self._context.repos.workflows.update(workflow_id, draft=draft)
+
+    async def duplicate(self, workflow_id: str) -> Workflow:
+        """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        copy = with_new_ids(await self._collect(workflow_id))
+        return await self._write(copy, name=await self._free_name(copy.workflow.name))
+
+    async def delete(self, workflow_id: str) -> Workflow:
+        """Stop its run and hide it; ``undo_delete`` brings it back until it is purged."""
+        await self._stop(workflow_id)
+        await self._context.repos.workflows.soft_delete(workflow_id)
+        self._changed(workflow_id)
+        return await self.get(workflow_id)
+
+    async def undo_delete(self, workflow_id: str) -> Workflow:
+        await self._context.repos.workflows.restore(workflow_id)
+        self._changed(workflow_id)
+        return await self.get(workflow_id)
+
+    async def purge(self, workflow_id: str) -> dict[str, int]:
+        """Remove all its rows in one transaction, then its report files; gives the number of rows by table."""
+        await self._stop(workflow_id)
+        removed = await self._context.repos.workflows.purge(workflow_id)
+        self._forget(workflow_id)
+        self._context.gate.forget(workflow_id)
+        self._changed(workflow_id)
+        return removed
+
+    async def purge_expired(self, *, older_than_s: float = UNDO_WINDOW_S) -> int:
+        """Purge the workflows that were deleted more than ``older_than_s`` seconds ago; gives how many."""
+        oldest = self._context.clock.now() - timedelta(seconds=older_than_s)
+        expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
+        for workflow in expired:
+            await self.purge(workflow.id)
+        return len(expired)
+
+    async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
+        """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
+        return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
+
+    async def branches(self, workflow_id: str) -> dict[str, Branch]:
+        """By run id, for each turn in view that has versions beside it."""
+        return (await self._transcripts.lineage(await self.get(workflow_id))).branches
+
+    async def select_branch(self, workflow_id: str, run_id: str) -> Workflow:
+        """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
+        if self._context.runs.active(workflow_id) is not None:
+            raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
+        runs = await self._context.repos.runs.links(workflow_id)
+        if all(run.id != run_id for run in runs):
+            raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+        workflow = await self._update(workflow_id, head_run_id=newest_under(runs, run_id))
+        self._transcripts.forget(workflow_id)
+        return workflow
+
+    async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
+        """Everywhere: messages, tool input and output, reports and memories."""
+        checks.page(limit)
+        wanted = text.strip()
+        return await self._context.repos.workflows.search(wanted, limit) if wanted else []
+
+    async def export(self, workflow_id: str, format: str = "json") -> str:
+        """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
+        if format == "json":
+            return to_json(await self._collect(workflow_id))
+        if format != "md":
+            raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
+        workflow = await self.get(workflow_id)
+        entries = await self._whole_transcript(workflow)
+        return to_markdown(workflow, entries, await self._tasks(workflow_id))
+
+    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
+        """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB."""
+        rule = OnConflict.parse(on_conflict)
+        size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
+        if size > limits.IMPORT_FILE:
+            raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
+        file = parse(text)
+        check(file)
+        existing = await self._existing(file.workflow.id)
+        if existing is None:
+            return Imported(await self._write(file), "created")
+        if rule is OnConflict.SKIP:
+            return Imported(existing, "skipped")
+        if rule is OnConflict.OVERWRITE:
+            await self.purge(existing.id)
+            return Imported(await self._write(file), "overwritten")
+        return Imported(await self._write(with_new_ids(file), name=await self._free_name(file.workflow.name)), "renamed")
+
+    async def _existing(self, workflow_id: str) -> Workflow | None:
+        try:
+            return await self.get(workflow_id)
+        except NotFoundError:
+            return None
+
+    async def _write(self, file: WorkflowFile, *, name: str | None = None) -> Workflow:
+        if name is not None:
+            file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
+        await WorkflowWriter(self._context).write(file)
+        self._forget(file.workflow.id)
+        self._changed(file.workflow.id)
+        return await self.get(file.workflow.id)
+
+    async def _free_name(self, name: str) -> str:
+        taken = {each.name for each in await self.list(limit=limits.LIST_MAX)}
+        return numbered(name, taken)
+
+    async def _collect(self, workflow_id: str) -> WorkflowFile:
+        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
+
+        Raises:
+            NotFoundError: no such workflow.
+            ConflictError: its agents wrote something during every attempt.
+        """
+        for _attempt in range(READ_ATTEMPTS):
+            before = await self.get(workflow_id)
+            file = await self._read(before)
+            after = await self.get(workflow_id)
+            if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
+                return file
+        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
+
+    async def _read(self, workflow: Workflow) -> WorkflowFile:
+        repos, workflow_id = self._context.repos, workflow.id
+        runs = await repos.runs.list(workflow_id)
+        messages: builtins.list[Message] = []
+        before: int | None = None
+        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
+            messages = [*batch, *messages]
+            before = batch[0].seq
+        memories = await all_rows(
+            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
+        )
+        reports = [
+            ReportFile(report=report, text=await repos.reports.read(workflow_id, report.name))
+            for report in await repos.reports.list(workflow_id)
+        ]
+        return WorkflowFile(
+            format="atelier-workflow",
+            version=1,
+            exported_at=self._context.clock.now(),
+            workflow=workflow,
+            runs=tuple(runs),
+            events=tuple([event async for event in workflow_events(repos, workflow_id)]),
+            messages=tuple(messages),
+            executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
+            tasks=tuple(await self._tasks(workflow_id)),
+            questions=tuple(await repos.questions.list(workflow_id)),
+            approvals=tuple(await repos.approvals.list(workflow_id)),
+            frames=tuple(await repos.frames.list(workflow_id)),
+            memories=tuple(memories),
+            reports=tuple(reports),
+        )
+
+    async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
+        return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)
+
+    async def _whole_transcript(self, workflow: Workflow) -> builtins.list[TranscriptEntry]:
+        entries: builtins.list[TranscriptEntry] = []
+        before: int | None = None
+        while batch := await self._transcripts.read(workflow, before=before, limit=limits.LIST_MAX):
+            entries = [*batch, *entries]
+            before = batch[0].message.seq
+        return entries
+
+    async def _stop(self, workflow_id: str) -> None:
+        run_id = self._context.runs.active(workflow_id)
+        if run_id is not None:
+            await self._context.runs.cancel(run_id)
+            await self._context.runs.wait(run_id)
+
+    async def _update(self, workflow_id: str, **fields: object) -> Workflow:
+        workflow = await self._context.repos.workflows.update(workflow_id, **fields)
+        self._changed(workflow_id)
+        return workflow
+
+    def _forget(self, workflow_id: str) -> None:
+        self._transcripts.forget(workflow_id)
+        self._context.journal.forget(workflow_id)
+
+    def _changed(self, workflow_id: str) -> None:
+        self._context.bus.changed("workflow", workflow_id)

@@ -1,0 +1,63 @@
+"""One circuit breaker an agent: an agent that failed three times in a row is left alone for a minute."""
+
+from __future__ import annotations
+
+import math
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.team import ChildPlan, ChildStatus
+from atelier_desk.engine.direct_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker
+
+
+class AgentBreakers:
+    """The breakers of this process. A stored agent has its own; agents made up by their parents share one a provider and model."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._breakers: dict[str, CircuitBreaker] = {}
+
+    def open_for(self, agent_id: str, agent: AgentConfig) -> str | None:
+        """Why this agent may not be asked now, in words for the model; looks only, lets nobody through."""
+        breaker = self._of(agent_id, agent)
+        if breaker.state is BreakerState.OPEN:
+            return _text(agent, breaker)
+        return None
+
+    def refusal(self, plan: ChildPlan) -> str | None:
+        """Why this sub-agent may not begin now, or None when it begins: after a cool-down one is let through as a test."""
+        breaker = self._of(plan.agent_id, plan.agent)
+        return None if breaker.try_acquire() else _text(plan.agent, breaker)
+
+    def release(self, plan: ChildPlan) -> None:
+        """A sub-agent that was let through did not begin after all."""
+        self._of(plan.agent_id, plan.agent).release()
+
+    def record(self, state: RunState, status: ChildStatus) -> None:
+        """A sub-agent ended: an error counts, an end of its own work closes the breaker, being stopped says nothing."""
+        if state.agent.provider == DIRECT_CALL:
+            # A call that came back without success says nothing about any agent or model.
+            return
+        breaker = self._of(state.agent_id, state.agent)
+        if status is ChildStatus.ERROR:
+            breaker.failure()
+        elif status in (ChildStatus.COMPLETED, ChildStatus.ABANDONED):
+            breaker.success()
+        else:
+            breaker.release()
+
+    def _of(self, agent_id: str, agent: AgentConfig) -> CircuitBreaker:
+        key = agent_id or f"{agent.provider}/{agent.model}"
+        if key not in self._breakers:
+            self._breakers[key] = CircuitBreaker(self._clock)
+        return self._breakers[key]
+
+
+def _text(agent: AgentConfig, breaker: CircuitBreaker) -> str:
+    seconds = max(1, math.ceil(breaker.retry_after_s or breaker.cooldown_s))
+    return (
+        f"{agent.name} failed {breaker.failures} times in a row and is not asked for now. Retry in {seconds} seconds, use another agent, "
+        "or do the work yourself."
+    )

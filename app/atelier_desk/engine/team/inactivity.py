@@ -1,0 +1,114 @@
+"""Sub-agents that do nothing: found by what they really do, and ended with what they have.
+
+Only real activity counts: a token, a tool's start, progress or end, and whatever the agents below do. Looking does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events import RunFinished
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.logs import correlation
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.live import LiveRun, LiveRuns
+    from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.team.teams import Teams
+
+log = logging.getLogger(__name__)
+
+ACTIVITY = frozenset(
+    {
+        ChunkType.TOKEN,
+        ChunkType.REASONING,
+        ChunkType.MESSAGE,
+        ChunkType.TOOL_START,
+        ChunkType.TOOL_PROGRESS,
+        ChunkType.TOOL_END,
+        ChunkType.SUB_AGENT_START,
+        ChunkType.SUB_AGENT_COMPLETE,
+        ChunkType.SUB_AGENT_ERROR,
+    }
+)
+
+
+class InactivityWatch:
+    """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``timeout_s`` seconds is ended.
+
+    A run that waits for a person, its parent or its own sub-agents is not idle: those have their own bounds.
+    """
+
+    def __init__(
+        self,
+        env: RunEnvironment,
+        live: LiveRuns,
+        teams: Teams,
+        *,
+        timeout_s: float = limits.CHILD_INACTIVITY_S,
+        check_s: float = limits.CHILD_CHECK_S,
+    ) -> None:
+        self._env = env
+        self._live = live
+        self._teams = teams
+        self.timeout_s = timeout_s
+        self.check_s = check_s
+        self._active: dict[str, float] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._unsubscribe = env.bus.subscribe(self._note)
+
+    def _note(self, event: StreamEvent) -> None:
+        if event.depth == 0:
+            return
+        if event.chunk_type in ACTIVITY or event.run_id not in self._active:
+            self._active[event.run_id] = self._env.clock.monotonic()
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._watch(), name="inactivity watch")
+
+    async def _watch(self) -> None:
+        while self._teams.alive:
+            await self._env.clock.sleep(self.check_s)
+            await self.check()
+        self._active.clear()
+
+    async def check(self) -> None:
+        """Look once, and end who did nothing for too long."""
+        alive = {run_id for below in self._teams.alive.values() for run_id in below}
+        now = self._env.clock.monotonic()
+        for run_id in sorted(alive):
+            live = self._live.get(run_id)
+            if live is None or not _works(live):
+                # What it waited for is over when it works again: that moment is where the time begins.
+                self._active[run_id] = now
+                continue
+            idle = now - self._active.setdefault(run_id, now)
+            if idle >= self.timeout_s:
+                with correlation(live.handle.current.correlation_id):
+                    log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
+                await self._end(run_id, f"Timeout: it did nothing for {idle:.0f} seconds.")
+        for run_id in [run_id for run_id in self._active if run_id not in alive]:
+            del self._active[run_id]
+
+    async def _end(self, run_id: str, error: str) -> None:
+        try:
+            await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
+        except AtelierError as problem:
+            # The others are still watched, and this one is tried again at the next look.
+            log.warning("sub-agent %s could not be ended: %s", run_id, problem)
+
+    async def close(self) -> None:
+        self._unsubscribe()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _works(live: LiveRun) -> bool:
+    """Whether it is up to the run itself that something happens: it waits for nobody, and for no slot."""
+    begun = live.at_work and live.driver is not None and not live.driver.waits_for_slot
+    return begun and live.handle.current.status is RunStatus.PROCESSING

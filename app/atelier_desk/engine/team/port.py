@@ -1,0 +1,43 @@
+"""What a driver needs of the team it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from atelier_desk.domain.events import EventBody
+from atelier_desk.domain.team_events import AnsweredBy
+from atelier_desk.tools.base import Team
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.journal import Decide, RunHandle
+
+NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
+
+
+class TeamPort(Protocol):
+    """The other runs, as one run's driver sees them. Every commit here touches a run and its parent or child together."""
+
+    def desk(self, handle: RunHandle) -> Team:
+        """What the planning tools of this run work with."""
+        ...
+
+    async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
+        """Begin planned sub-agents; those that cannot begin are over at once, with an error."""
+        ...
+
+    async def stop_below(self, handle: RunHandle) -> None:
+        """Stop everything below a run; planned sub-agents never run."""
+        ...
+
+    async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
+        """A run asks its parent; its call waits for the answer."""
+        ...
+
+    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
+        """Answer a sub-agent that waits; ``then`` is committed for the run itself too. False when it waits no longer."""
+        ...
+
+    async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
+        """Append what ``decide`` says; when that ends a sub-agent's run, its parent learns of it in the same commit."""
+        ...

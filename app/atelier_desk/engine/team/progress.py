@@ -1,0 +1,96 @@
+"""What sub-agents are doing, told as ``sub_agent_progress`` in their parent's name: live, not kept, at most four times a second each."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.team import ChildStatus
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.live import LiveRuns
+    from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.run.state import RunState
+
+EVERY_S = 0.25
+TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})
+"""What is worth telling, unless the last telling is too fresh; a streamed word shows that it lives."""
+
+
+class ProgressReporter:
+    """Listens to the bus and tells of sub-agents."""
+
+    def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
+        self._env = env
+        self._live = live
+        self._told: dict[str, float] = {}
+        self._tools: dict[str, str] = {}
+        self._due: dict[str, asyncio.Task[None]] = {}
+        self._unsubscribe = env.bus.subscribe(self._note)
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        self._unsubscribe()
+        for run_id in list(self._due):
+            self._forget(run_id)
+
+    def _note(self, event: StreamEvent) -> None:
+        if event.depth == 0 or event.parent_run_id is None:
+            return
+        if event.chunk_type is ChunkType.RUN_STATUS and event.data.get("status") in ("completed", "error", "cancelled", "abandoned"):
+            self._forget(event.run_id)
+            return
+        if event.chunk_type is ChunkType.TOOL_START:
+            self._tools[event.run_id] = str(event.data.get("tool", ""))
+        elif event.chunk_type is ChunkType.TOOL_END:
+            self._tools.pop(event.run_id, None)
+        if event.chunk_type not in TOLD or event.run_id in self._due:
+            return
+        early = self._told.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()
+        if early <= 0:
+            self._tell(event.parent_run_id, event.run_id)
+        else:
+            # The last thing before a long silence is told too.
+            later = self._tell_in(early, event.parent_run_id, event.run_id)
+            self._due[event.run_id] = asyncio.get_running_loop().create_task(later, name="sub-agent progress")
+
+    async def _tell_in(self, seconds: float, parent_id: str, run_id: str) -> None:
+        await self._env.clock.sleep(seconds)
+        del self._due[run_id]
+        self._tell(parent_id, run_id)
+
+    def _forget(self, run_id: str) -> None:
+        self._told.pop(run_id, None)
+        self._tools.pop(run_id, None)
+        due = self._due.pop(run_id, None)
+        if due is not None:
+            due.cancel()
+
+    def _tell(self, parent_id: str, run_id: str) -> None:
+        self._told[run_id] = self._env.clock.monotonic()
+        parent, live = self._live.get(parent_id), self._live.get(run_id)
+        if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
+            return
+        total = live.handle.state.total.usage
+        data: dict[str, Any] = {
+            "sub_agent_id": run_id,
+            "sub_agent_name": live.handle.state.agent.name,
+            "tokens_input": total.tokens_input,
+            "tokens_output": total.tokens_output,
+            "cost": round(total.cost, 8),
+        }
+        if run_id in self._tools:
+            data["current_tool"] = self._tools[run_id]
+        progress = plan_progress(live.handle.state)
+        if progress is not None:
+            data["progress"] = progress
+        self._env.publish(parent.handle.state, ChunkType.SUB_AGENT_PROGRESS, **data)
+
+
+def plan_progress(state: RunState) -> int | None:
+    """Percent of a run's own sub-agents that are over; None without any: how far a model has come with its own work nobody knows."""
+    known = [child for child in state.children if child.status is not ChildStatus.NOT_RUN]
+    if not known:
+        return None
+    return round(100 * sum(child.status.over for child in known) / len(known))

@@ -1,0 +1,51 @@
+"""Tool dialects: how calls are written on the wire. Each wraps a model and gives the same ``ToolCall`` values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.llm.base import ChatModel, Embedder
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.guided import GuidedModel
+
+
+def with_dialect(
+    model: ChatModel,
+    dialect: ToolDialect,
+    *,
+    grammar: bool = False,
+    embedder: Embedder | None = None,
+    tools: Sequence[Any] = (),
+    language: str = "en",
+) -> ChatModel:
+    """The model, speaking a dialect.
+
+    Args:
+        model: a provider, or a scripted model.
+        dialect: not ``auto``: the model's profile decides that before.
+        grammar: hold replies to valid calls; under ``xml``, for llama.cpp servers alone.
+        embedder, tools, language: for ``guided`` alone: finds the nearest of the tools' examples, in the user's language.
+
+    Raises:
+        ValueError: the dialect is ``auto``, or ``guided`` without an embedder.
+    """
+    if dialect is ToolDialect.NATIVE:
+        from atelier_desk.llm.dialects.native import NativeModel
+
+        return NativeModel(model)
+    if dialect is ToolDialect.XML:
+        from atelier_desk.llm.dialects.xml import XmlModel
+
+        return XmlModel(model, grammar=grammar)
+    if dialect is ToolDialect.GUIDED and embedder is not None:
+        return _guided(model, embedder, tools, language)
+    raise ValueError(f"no model can speak the dialect {dialect.value!r} as asked; guided needs an embedder, auto must be decided before")
+
+
+def _guided(model: ChatModel, embedder: Embedder, tools: Sequence[Any], language: str) -> GuidedModel:
+    from atelier_desk.llm.guided import GuidedModel
+
+    return GuidedModel(model, embedder, tools, language)

@@ -1,0 +1,68 @@
+"""The native dialect: the provider carries calls in its own wire form; here their arguments are parsed, mended and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
+from atelier_desk.llm.base import ChatModel
+from atelier_desk.llm.dialects.bounds import CALLS, REPAIR_BYTES
+from atelier_desk.llm.dialects.call_ids import CallIds
+from atelier_desk.llm.dialects.repair import parse_arguments
+
+TOO_MANY = f"One reply may make at most {CALLS} calls. This call and those after it were not run; make them in the next reply."
+
+
+class NativeModel:
+    """Passes everything through and settles the calls of the finished reply.
+
+    A provider hands over a call either with ``arguments`` (its server sent an object, or text that parsed) or with the argument text in
+    ``raw``; the latter is parsed here by the rules of ``repair``.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        async with aclosing(self._model.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                if isinstance(delta, ReplyDone) and delta.reply.tool_calls:
+                    calls = await settle_calls(delta.reply, CallIds(request))
+                    yield ReplyDone(reply=delta.reply.model_copy(update={"tool_calls": tuple(calls)}))
+                else:
+                    yield delta
+
+
+async def settle_calls(reply: ChatReply, ids: CallIds, *, first: int = 0) -> list[ToolCall]:
+    """The reply's calls, each parsed or marked with an error, with identifiers unique in the conversation, and no more than allowed.
+
+    Args:
+        first: the position of the first of them in the reply.
+    """
+    cut = reply.finish_reason is FinishReason.LENGTH
+    last = len(reply.tool_calls) - 1
+    taken = set(ids.taken)
+    calls = []
+    for position, call in enumerate(reply.tool_calls[: CALLS + 1]):
+        identifier = call.id if call.id and call.id not in taken else ids.at(first + position)
+        taken.add(identifier)
+        if position == CALLS:
+            calls.append(call.model_copy(update={"id": identifier, "error": TOO_MANY}))
+        else:
+            calls.append(await _settle(call.model_copy(update={"id": identifier}), truncated=cut and position == last))
+    return calls
+
+
+async def _settle(call: ToolCall, *, truncated: bool) -> ToolCall:
+    if call.raw is None:
+        return call
+    parsed = await parse_arguments(call.raw, truncated=truncated)
+    return call.model_copy(
+        update={
+            "arguments": parsed.arguments,
+            "repaired": call.repaired or parsed.repaired,
+            "error": parsed.error,
+            "raw": call.raw[:REPAIR_BYTES] if parsed.error else None,
+        }
+    )

@@ -1,0 +1,143 @@
+"""From a call's argument text to its arguments: strictly where possible, mended within bounds where not.
+
+The order is: strict JSON; JSON in a code fence; ``json_repair``, for at most ``REPAIR_BYTES``, in a thread. Mended arguments are marked,
+so that the policy can refuse them for tools that change things, and text that was cut by the token limit is never mended: what was to
+follow is unknown. Errors are written for the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
+
+_FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(?P<body>.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+CUT = (
+    "The reply reached its token limit in the middle of this call, so the call was not run. "
+    "Make the call again with shorter arguments, or split the work over several calls."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedArguments:
+    """What became of an argument text. Exactly one of ``arguments`` and ``error`` counts: an error leaves the arguments empty."""
+
+    arguments: dict[str, Any] = field(default_factory=dict)
+    repaired: bool = False
+    error: str | None = None
+
+
+class _Refused(ValueError):
+    """The text is valid JSON that cannot be arguments; mending would not help. The message is written for the model."""
+
+
+def valid_unicode(text: str) -> str:
+    """The text with halves of surrogate pairs replaced: they cannot be written to a file, a database or a socket."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _checked(value: Any, depth: int = 1) -> Any:
+    """A copy with valid Unicode.
+
+    Raises:
+        _Refused: nested too deeply, or a number no JSON text can carry.
+    """
+    if isinstance(value, str):
+        return valid_unicode(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Refused("A number in the arguments is out of range.")
+    if isinstance(value, (dict, list)) and depth > CALL_DEPTH:
+        raise _Refused(f"The arguments are nested more than {CALL_DEPTH} levels deep. Flatten them.")
+    if isinstance(value, dict):
+        return {valid_unicode(str(key)): _checked(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_checked(item, depth + 1) for item in value]
+    return value
+
+
+def _loads(text: str) -> Any:
+    # strict=False allows raw line breaks inside strings, which models write often and which have one meaning only.
+    return json.loads(text, strict=False, parse_constant=_no_constant)
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):  # some servers encode the arguments twice
+        value = _loads(value)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _Refused(f"The arguments must be one JSON object, not {_json_type(value)}.")
+    checked: dict[str, Any] = _checked(value)
+    return checked
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, bool):
+        return "a boolean"
+    return "a string" if isinstance(value, str) else "a number"
+
+
+def parse_strict(text: str) -> dict[str, Any]:
+    """The arguments in ``text``, which may stand in a code fence; empty text means no arguments.
+
+    Raises:
+        ValueError: not a JSON object, nested too deeply, or a number out of range.
+    """
+    if not text.strip():
+        return {}
+    try:
+        return _as_object(_loads(text))
+    except RecursionError as error:
+        raise _Refused(f"The arguments are nested more than {CALL_DEPTH} levels deep. Flatten them.") from error
+    except json.JSONDecodeError:
+        fenced = _FENCED.match(text)
+        if fenced is None:
+            raise
+        return _as_object(_loads(fenced["body"]))
+
+
+def _mend(text: str) -> dict[str, Any] | None:
+    """What json_repair makes of the text, when that is a JSON object with something in it."""
+    from json_repair import repair_json
+
+    try:
+        value = repair_json(text, return_objects=True, skip_json_loads=True)
+        return _as_object(value) if isinstance(value, dict) and value else None
+    except (RecursionError, ValueError, IndexError, KeyError, TypeError, AttributeError):
+        return None
+
+
+async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArguments:
+    """Parse a call's argument text; never raises for what the text holds.
+
+    Args:
+        truncated: the reply was cut by the token limit inside this text, so that it is not mended.
+    """
+    if len(text) > CALL_CHARACTERS:
+        return ParsedArguments(error=f"The arguments are {len(text)} characters long; at most {CALL_CHARACTERS} are allowed.")
+    try:
+        return ParsedArguments(parse_strict(text))
+    except _Refused as error:
+        return ParsedArguments(error=str(error))
+    except ValueError as error:
+        problem = str(error)
+    if truncated:
+        return ParsedArguments(error=CUT)
+    if "{" in text and len(text.encode("utf-8", "replace")) <= REPAIR_BYTES:
+        mended = await asyncio.to_thread(_mend, text)
+        if mended is not None:
+            return ParsedArguments(mended, repaired=True)
+    return ParsedArguments(error=f"The arguments are not valid JSON ({problem}). Write one JSON object that fits the tool's schema.")

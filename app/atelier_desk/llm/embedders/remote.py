@@ -1,0 +1,164 @@
+"""Embedders on a server: Ollama's ``/api/embed``, and ``/embeddings`` of Mistral and OpenAI-compatible servers."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ContextOverflowError
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.profiles import bare_name
+from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.secrets import KeyVault
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH = 96
+"""Texts in one request."""
+LONGEST = 20_000
+"""Characters of a text that are embedded: hosted models see 8,192 tokens, and fewer than 2.5 characters a token is rare."""
+SHORTEST = 200
+"""Characters a text is never cut below, however short the model's window says it is."""
+_EMPTY = "(empty)"
+"""Stands for a blank text, which servers refuse."""
+
+# What the models' cards ask to put before a question and before a text that is to be found.
+_PREFIXES = {
+    "nomic-embed-text": ("search_query: ", "search_document: "),
+    "mxbai-embed-large": ("Represent this sentence for searching relevant passages: ", ""),
+    "e5": ("query: ", "passage: "),
+}
+# Parameter that asks for fewer dimensions, for the models that can give them, and how many they give by themselves.
+_SHORTENED = {
+    "text-embedding-3-small": ("dimensions", 1536),
+    "text-embedding-3-large": ("dimensions", 3072),
+    "codestral-embed": ("output_dimension", 1536),
+}
+
+
+class RemoteEmbedder:
+    """Vectors of one model of one server; made by ``open``, which learns the dimension.
+
+    Attributes:
+        id: ``kind:model:dimension``.
+        dimension: length of each vector.
+    """
+
+    def __init__(self, provider: HttpProvider, model: str, dimension: int) -> None:
+        self._provider = provider
+        self._model = model
+        self.dimension = dimension
+        self.id = f"{provider.kind.value}:{model.removesuffix(':latest')}:{dimension}"
+
+    @classmethod
+    async def open(
+        cls, config: ProviderConfig, model: str, vault: KeyVault, clock: Clock, *, dimension: int | None = None
+    ) -> RemoteEmbedder:
+        """An embedder of this dimension, or of the dimension the model has, which one request finds out.
+
+        Raises:
+            UsageError: the provider's base URL cannot be one, or its kind has no embedders.
+            ProviderError: the server cannot be reached, or does not give vectors.
+        """
+        provider = create_http_provider(config, vault, clock)
+        if dimension is None:
+            try:
+                dimension = len((await _request(provider, model, ["dimension"], None))[0])
+            except BaseException:
+                await provider.aclose()
+                raise
+        return cls(provider, model, dimension)
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        """See ``atelier_desk.llm.base.Embedder.embed``. Batches of 96; texts over 20,000 characters or the model's window are cut."""
+        import numpy as np
+
+        before = _prefix(self._model, query)
+        prepared = [before + (text.strip()[:LONGEST] or _EMPTY) for text in texts]
+        rows: list[np.ndarray] = []
+        for start in range(0, len(prepared), BATCH):
+            vectors = await self._vectors(prepared[start : start + BATCH])
+            rows.append(await asyncio.to_thread(self._unit, vectors))
+        return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._provider.aclose()
+
+    async def _vectors(self, texts: list[str]) -> list[Any]:
+        """Vectors of a batch; one the model cannot take is halved, and a text by itself is cut until it fits.
+
+        Models with windows as short as 512 tokens are common, and servers refuse what is longer, or what is longer together.
+        """
+        try:
+            return await _request(self._provider, self._model, texts, self.dimension)
+        except ContextOverflowError:
+            if len(texts) == 1 and len(texts[0]) <= SHORTEST:
+                raise
+        if len(texts) == 1:
+            return await self._vectors([texts[0][: max(SHORTEST, len(texts[0]) * 2 // 3)]])
+        middle = len(texts) // 2
+        return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
+
+    def _unit(self, vectors: list[Any]) -> np.ndarray:
+        """The batch as a matrix of unit vectors."""
+        import numpy as np
+
+        where = Where(self._provider.name, self._model)
+        if any(len(vector) != self.dimension for vector in vectors):
+            raise provider_error(where, "bad_response", f"{len(vectors[0])} dimensions, not {self.dimension}")
+        try:
+            matrix = np.asarray(vectors, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise provider_error(where, "bad_response", "vectors that are not numbers") from None
+        norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+        if not np.isfinite(norms).all() or (norms == 0).any():
+            raise provider_error(where, "bad_response", "a vector without a direction")
+        unit: np.ndarray = (matrix / norms).astype(np.float32)
+        return unit
+
+
+async def _request(provider: HttpProvider, model: str, texts: list[str], dimension: int | None) -> list[Any]:
+    """Vectors of one batch in the order of the texts: lists of numbers or arrays."""
+    payload: dict[str, Any] = {"model": model, "input": texts}
+    parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
+    if parameter and dimension is not None and dimension != native:
+        payload[parameter] = dimension
+    if provider.kind is ProviderKind.OLLAMA:
+        answer = await provider.json("POST", "/api/embed", payload, model=model)
+        vectors = answer.get("embeddings") if isinstance(answer, dict) else None
+    else:
+        answer = await provider.json("POST", "/embeddings", payload, model=model)
+        items = provider.items(answer, "data")
+        items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
+        vectors = [_decoded(item.get("embedding")) for item in items]
+    if not isinstance(vectors, list) or len(vectors) != len(texts) or any(vector is None or not len(vector) for vector in vectors):
+        raise provider_error(Where(provider.name, model), "bad_response", f"no {len(texts)} vectors")
+    return vectors
+
+
+def _decoded(embedding: Any) -> Any:
+    """A vector given as numbers, or as base64 of little-endian 32-bit floats; None when it is neither."""
+    import numpy as np
+
+    if isinstance(embedding, list):
+        return embedding
+    try:
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4") if isinstance(embedding, str) else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _prefix(model: str, query: bool) -> str:
+    name = bare_name(model)
+    for start, (question, passage) in _PREFIXES.items():
+        if name.startswith((start, f"multilingual-{start}-")) and (start != "e5" or "-" in name):
+            return question if query else passage
+    return ""

@@ -1,0 +1,244 @@
+"""Turns what model servers say when they refuse or fail into errors with stable codes and sentences for a person.
+
+Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``bad_request`` ``context_overflow`` ``truncated`` ``timeout``
+``unreachable`` ``server_error`` ``bad_response``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.i18n import N_
+from atelier_desk.llm.secrets import redact
+
+DETAIL_LENGTH = 400
+"""Characters of a server's own words that are shown."""
+
+TEMPLATES: dict[str, str] = {
+    "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
+    "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
+    "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
+    "address": N_("{provider} does not answer at this address ({detail}). Check the base URL of the provider."),
+    "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
+    "overloaded": N_("{provider} is busy or still loading the model ({detail}). Try again in a moment."),
+    "bad_request": N_("{provider} did not accept the request ({detail})."),
+    "context_overflow": N_("The conversation is too long for the model {model} of {provider} ({detail})."),
+    "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
+    "timeout": N_("{provider} did not answer in time ({detail})."),
+    "unreachable": N_("{provider} cannot be reached ({detail}). Check that the server runs and the base URL is right."),
+    "server_error": N_("{provider} had an error of its own ({detail})."),
+    "bad_response": N_("{provider} answered something that cannot be understood ({detail})."),
+}
+RECOVERABLE = frozenset({"rate_limited", "overloaded", "truncated", "timeout", "unreachable", "server_error"})
+
+_OVERFLOW_TYPES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded"})
+_OVERFLOW_TEXT = re.compile(
+    r"context[ _](length|size|window)[^.]{0,40}(exceed|too)|exceed\w*[^.]{0,60}(context|maximum number of tokens)"
+    r"|maximum context length|prompt (is )?too long|input (is )?too long|too large for model with|larger than the (context|model)",
+    re.IGNORECASE,
+)
+_WINDOW_TEXT = re.compile(
+    r"maximum context length (?:is|of) (\d+)|(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)", re.IGNORECASE
+)
+_QUOTA_TEXT = re.compile(
+    r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
+)
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance"})
+_WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which provider and model an error is about, for its sentence."""
+
+    provider: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What an error body says, whatever its shape. ``field`` names the request field it complains about."""
+
+    message: str = ""
+    type: str = ""
+    code: str = ""
+    field: str = ""
+    n_ctx: int | None = None
+    n_prompt: int | None = None
+    status: int | None = None
+
+
+def provider_error(where: Where, code: str, detail: str, **extra: Any) -> ProviderError:
+    """A provider error of one of the codes; ``detail`` is redacted and shortened."""
+    template = TEMPLATES["address" if extra.pop("address", False) else code]
+    return ProviderError(
+        template, code=code, recoverable=code in RECOVERABLE, provider=where.provider, model=where.model, detail=_clean(detail), **extra
+    )
+
+
+def response_error(where: Where, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
+    """The error for an HTTP answer that is not a success."""
+    return _classified(where, status, parse_body(body), retry_after(headers, now))
+
+
+def payload_error(where: Where, payload: Any) -> ProviderError | None:
+    """The error a message in the middle of a 200 answer carries, None when it carries none.
+
+    Shapes: ``{"error": …}`` (OpenRouter, llama.cpp, Ollama) and ``{"object": "error", …}`` (Mistral, vLLM).
+    """
+    if not isinstance(payload, dict) or not (payload.get("error") or payload.get("object") == "error"):
+        return None
+    body = _from_json(payload)
+    return _classified(where, body.status, body, None)
+
+
+def parse_body(body: bytes) -> ErrorBody:
+    """Read an error body: JSON of any known shape, else the text itself; a page of HTML says nothing."""
+    text = body.decode("utf-8", errors="replace").strip()
+    try:
+        return _from_json(json.loads(text))
+    except (ValueError, RecursionError):
+        return ErrorBody(message="" if text.startswith("<") else text)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds a server asked to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as an HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    return max(0.0, (when - now).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else None
+    except ValueError:
+        return None
+    return number if number is not None and math.isfinite(number) and number >= 0 else None
+
+
+def _from_json(data: Any) -> ErrorBody:
+    """``error.message``, ``message`` (text or object), ``detail`` (text or list), ``error`` as text; the rest as JSON."""
+    if not isinstance(data, dict):
+        return ErrorBody(message=data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
+    inner = data.get("error")
+    if not isinstance(inner, dict):
+        inner = data["message"] if isinstance(data.get("message"), dict) else data
+    message, field = _message(inner)
+    if not message:
+        message, field = _message(data)
+    code = inner.get("code", data.get("code"))
+    statuses = [_status(value) for value in (inner.get("status"), data.get("status"), data.get("raw_status_code"), code)]
+    return ErrorBody(
+        message=message or json.dumps(data, ensure_ascii=False),
+        type=str(inner.get("type") or data.get("type") or ""),
+        code="" if code is None else str(code),
+        field=str(inner.get("param") or data.get("param") or field or ""),
+        n_ctx=_count(inner.get("n_ctx")),
+        n_prompt=_count(inner.get("n_prompt_tokens")),
+        status=next((value for value in statuses if value is not None), None),
+    )
+
+
+def _message(data: dict[str, Any]) -> tuple[str, str]:
+    """The words of one level of an error body, and the field they are about."""
+    for key in ("message", "detail", "error", "msg"):
+        value = data.get(key)
+        if isinstance(value, str) and value.strip():
+            return value, ""
+        if isinstance(value, list) and value:
+            items = [item for item in value if isinstance(item, dict)]
+            text = "; ".join(f"{_path(item)}: {item.get('msg', '')}".strip(": ") for item in items)
+            return text or json.dumps(value, ensure_ascii=False), _path(items[0]).split(".")[0] if items else ""
+        if isinstance(value, dict) and key == "detail":
+            return _message(value)
+    return "", ""
+
+
+def _path(item: dict[str, Any]) -> str:
+    location = item.get("loc")
+    parts = [str(part) for part in location] if isinstance(location, (list, tuple)) else []
+    return ".".join(parts[1:] if parts[:1] == ["body"] else parts)
+
+
+def _status(value: Any) -> int | None:
+    return value if isinstance(value, int) and 400 <= value < 600 else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _classified(where: Where, status: int | None, body: ErrorBody, wait: float | None) -> ProviderError:
+    detail = body.message or (f"HTTP {status}" if status else "-")
+    if _is_overflow(status, body):
+        window = _WINDOW_TEXT.search(body.message)
+        named = int(next(group for group in window.groups() if group)) if window else None
+        return ContextOverflowError(
+            TEMPLATES["context_overflow"],
+            n_ctx=body.n_ctx or named,
+            n_prompt=body.n_prompt,
+            status=status,
+            provider=where.provider,
+            model=where.model,
+            detail=_clean(detail),
+        )
+    code = _code(status, body)
+    address = code == "not_found" and not _names_model(where, body)
+    if code == "rate_limited" and wait is None and (named_wait := _WAIT_TEXT.search(body.message)):
+        value = _number(named_wait[1])
+        wait = value / 1000 if value is not None and named_wait[2].lower().startswith("m") else value
+    return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, address=address)
+
+
+def _is_overflow(status: int | None, body: ErrorBody) -> bool:
+    if body.type in _OVERFLOW_TYPES or body.code in _OVERFLOW_TYPES:
+        return True
+    return status in (None, 400, 413, 422, 500) and _OVERFLOW_TEXT.search(body.message) is not None
+
+
+def _names_model(where: Where, body: ErrorBody) -> bool:
+    text = body.message.lower()
+    return bool(where.model) and ("model" in text or where.model.lower() in text)
+
+
+def _code(status: int | None, body: ErrorBody) -> str:
+    """The code of an error that is not an overflow. 401 may also mean that the quota is used up (seen at Mistral)."""
+    quota = body.code in _QUOTA_CODES or body.type in _QUOTA_CODES
+    if status == 402 or quota or (status in (401, 403) and _QUOTA_TEXT.search(body.message)):
+        return "quota"
+    if {"invalid_model", "model_not_found"} & {body.type, body.code}:
+        return "not_found"
+    if status is None:
+        return "rate_limited" if "rate limit" in body.message.lower() else "server_error"
+    exact = {401: "auth", 403: "auth", 404: "not_found", 405: "not_found", 408: "timeout", 429: "rate_limited", 503: "overloaded"}
+    if status in exact:
+        return exact[status]
+    if status == 529:  # "overloaded" at Anthropic and those who follow it
+        return "overloaded"
+    if 400 <= status < 500:
+        return "bad_request"
+    return "server_error" if status >= 500 else "bad_response"
+
+
+def _clean(detail: str) -> str:
+    text = redact(" ".join(detail.split()))
+    text = "".join(ch for ch in text if ch.isprintable())
+    return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"

@@ -1,0 +1,5 @@
+"""The guided dialect: for models too small to call tools. Select an action, fill it from the user's own words, answer by template."""
+
+from atelier_desk.llm.guided.model import GuidedModel
+
+__all__ = ["GuidedModel"]

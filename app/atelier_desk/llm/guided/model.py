@@ -1,0 +1,277 @@
+"""A chat model made of one too small to call tools: it selects an action, fills it from the user's words, and answers by template.
+
+What comes out are ordinary replies: text, or one tool call a turn. The model itself is asked for little, always under a grammar: which
+action, and which part of the message, when no pattern can tell. Left to itself, a 135M model got 1 of 18 simple requests right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from atelier_desk.domain.chat import (
+    ChatDelta,
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.i18n import N_
+from atelier_desk.llm.guided import answers, fill, replies
+from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, offered
+from atelier_desk.llm.guided.arithmetic import find
+from atelier_desk.llm.guided.grammar import one_of
+from atelier_desk.llm.guided.language import LANGUAGES, detect, language, plain
+from atelier_desk.llm.guided.replies import Turn
+from atelier_desk.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.base import ChatModel, Embedder
+
+LONGEST_MESSAGE = 2_000
+"""Characters of a message that are looked at; the starter cannot make use of more."""
+NEAR = 0.25
+"""Below this cosine to every example a message is taken for conversation."""
+CLEAR = 0.2
+"""So much nearer than any example of another action, the nearest example decides without the model."""
+_PROGRAM = ("[Note from the program]", "[Summary of the conversation so far]")
+_CHAT_TOKENS = 160
+_CHAT_TURNS = 4
+_CHUNK = 24
+_FRAMED = (LIST, ADD, DONE, REMEMBER, RECALL, ASK)
+"""The order in which frames are tried: the narrowest first."""
+
+
+class GuidedModel:
+    """Wraps the starter.
+
+    Args:
+        model: answers raw prompts under a grammar (``ChatRequest.raw_prompt``); the local provider does.
+        embedder: finds the nearest examples; None compares words instead.
+        tools: objects with ``name`` and ``examples``, which are added to the built-in examples.
+        language: of messages that do not tell theirs, ``en`` or ``fr``.
+    """
+
+    def __init__(self, model: ChatModel, embedder: Embedder | None = None, tools: Sequence[Any] = (), language: str = "en") -> None:
+        self._model = model
+        self._examples = Examples.shared(embedder) if not tools else Examples(embedder, tools)
+        self._default_language = language
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        """Answer the last user message, or the tool results after it.
+
+        Raises:
+            ProviderError: as the model's; ``no_message`` when the request holds no user message.
+        """
+        asked = next((index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None)
+        if asked is None:
+            raise ProviderError(N_("The request holds no message of the user."), code="no_message")
+        text = plain(request.messages[asked].content)[:LONGEST_MESSAGE]
+        words = language(detect(text, self._default_language))
+        actions = offered([tool.name for tool in request.tools])
+        turn = Turn(request, words, text, actions, find(text, words))
+        done = _last_result(request.messages[asked + 1 :])
+        if done is not None:
+            reply = self._after(turn, *done)
+            async for delta in _said(reply, turn):
+                yield delta
+            return
+        if (canned := _smalltalk(turn)) is not None:
+            async for delta in _said(canned, turn):
+                yield delta
+            return
+        async with aclosing(self._act(turn)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def _act(self, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
+        async with aclosing(self._decide(turn)) as waits:
+            async for waiting in waits:
+                yield waiting
+        if turn.action is CHAT:
+            async with aclosing(self._chat(turn)) as deltas:
+                async for delta in deltas:
+                    yield delta
+            return
+        async for delta in _said(replies.reply(turn), turn):
+            yield delta
+
+    async def _decide(self, turn: Turn) -> AsyncGenerator[RetryDelta, None]:
+        """Set the turn's action and argument; what is yielded are the waits of the model."""
+        action = _by_pattern(turn)
+        if action is None:
+            allowed = _possible(turn)
+            nearest = await self._examples.nearest(turn.text, turn.language, allowed)
+            labels = _labels(nearest)
+            async with aclosing(self._choose(turn, selection_prompt(turn.text, nearest), labels)) as waits:
+                async for waiting in waits:
+                    yield waiting
+            action = turn.actions[turn.chosen]
+        turn.action = action
+        if action is CALCULATE:
+            candidates: Sequence[str] = turn.arithmetic.candidates[: 1 if turn.arithmetic.certain else None]
+        elif action.argument and action is not DONE:
+            candidates = _arguments(turn, action)
+        else:
+            return
+        if not candidates:
+            return
+        prompt = fill_prompt(turn.text, turn.language.fill.get(action.name, []), turn.language.data["fill_label"].get(action.name, ""))
+        async with aclosing(self._choose(turn, prompt, candidates)) as waits:
+            async for waiting in waits:
+                yield waiting
+        turn.argument = turn.chosen
+
+    async def _choose(self, turn: Turn, prompt: str, choices: Sequence[str]) -> AsyncGenerator[RetryDelta, None]:
+        """Set ``turn.chosen`` to what the model says of the choices; a single choice needs no model.
+
+        The grammar is not trusted: a reply that is none of the choices counts as the first.
+        """
+        turn.chosen = choices[0]
+        if len(choices) == 1:
+            return
+        request = ChatRequest(
+            model=turn.request.model, messages=(), raw_prompt=prompt, grammar=one_of(choices), temperature=0.0, max_tokens=96, stop=("\n",)
+        )
+        async with aclosing(self._asked(request)) as deltas:
+            async for delta in deltas:
+                if isinstance(delta, RetryDelta):
+                    yield delta
+                elif isinstance(delta, ReplyDone):
+                    said = delta.reply.content.strip()
+                    turn.usage += delta.reply.usage or Usage()
+                    turn.chosen = said if said in choices else choices[0]
+
+    def _asked(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        """The model's stream, as something that can be closed: every model's stream is an asynchronous generator."""
+        return cast("AsyncGenerator[ChatDelta, None]", self._model.stream(request))
+
+    async def _chat(self, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
+        """Small talk: the model's own words in English; in French, which it cannot write, what it can do."""
+        if turn.language.code != "en":
+            notice = turn.language.text("notice", help=turn.language.help(_abilities(turn)))
+            async for delta in _said(replies.text(turn, notice), turn):
+                yield delta
+            return
+        spoken = [message for message in turn.request.messages if message.role in (Role.USER, Role.ASSISTANT) and message.content]
+        system = ChatMessage(role=Role.SYSTEM, content=turn.language.text("system"))
+        request = turn.request.model_copy(
+            update={
+                "messages": (system, *spoken[-_CHAT_TURNS:]),
+                "tools": (),
+                "temperature": min(turn.request.temperature, 0.3),
+                "max_tokens": min(turn.request.max_tokens, _CHAT_TOKENS),
+            }
+        )
+        async with aclosing(self._asked(request)) as deltas:
+            async for delta in deltas:
+                if isinstance(delta, ReplyDone):
+                    usage = turn.usage + (delta.reply.usage or Usage())
+                    yield ReplyDone(reply=delta.reply.model_copy(update={"usage": usage}))
+                else:
+                    yield delta
+
+    def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
+        """What follows a result: the task to complete was found, the write was confirmed, or the answer."""
+        data = answers.parse(result.content)
+        finished = fill.framed(turn.text, DONE.name, turn.language) if action_of(call.name, call.arguments) is LIST else None
+        if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
+            return replies.completing(turn, finished, answers.open_task(data, finished))
+        pending = replies.confirmed(call, turn.language)
+        if pending is None:
+            return replies.text(turn, answers.answer(call, result, turn.language))
+        action, argument = pending
+        yes = turn.language.text("yes")
+        agreed = (
+            yes in answers.chosen(call, data) or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
+        )
+        if data.get("success") and agreed and action.name in turn.actions:
+            return replies.writing(turn, action, argument)
+        return replies.text(turn, turn.language.text("declined"))
+
+
+def _from_person(message: ChatMessage) -> bool:
+    """Whether a person wrote it: notes and summaries of the program come in brackets, also in the user's role."""
+    return message.role is Role.USER and not message.content.startswith(_PROGRAM)
+
+
+def _arguments(turn: Turn, action: Action) -> list[str]:
+    """What the argument may be: what a frame or quotation marks tell, the message for a search, else all its spans."""
+    found = fill.framed(turn.text, action.name, turn.language) or fill.quoted(turn.text)
+    if not found and action is RECALL:
+        found = fill.clean(turn.text, turn.language)
+    return [found] if found else fill.spans(turn.text, turn.language)
+
+
+def _by_pattern(turn: Turn) -> Action | None:
+    """The action a message is plainly worded for, None when it takes a model to tell."""
+    for action in _FRAMED:
+        if action.name in turn.actions and fill.framed(turn.text, action.name, turn.language) is not None:
+            return action
+    if CALCULATE.name in turn.actions and turn.arithmetic.certain:
+        asks = turn.language.compile(turn.language.data["arithmetic"]["question"]).search(turn.text)
+        if asks or turn.arithmetic.bare:
+            return CALCULATE
+    return None
+
+
+def _possible(turn: Turn) -> list[str]:
+    """The actions a message may be meant for: no calculation without numbers, no question is a fact, none ends a task unasked."""
+    impossible = {DONE.name}
+    if not turn.arithmetic.candidates:
+        impossible.add(CALCULATE.name)
+    if turn.language.question.search(turn.text):
+        impossible.add(REMEMBER.name)
+    return [name for name in turn.actions if name not in impossible]
+
+
+def _labels(nearest: Sequence[Example]) -> list[str]:
+    """The actions to choose from: those of the nearest examples, the nearest first; one when it is clear; chat when nothing is near."""
+    if not nearest or nearest[0].similarity < NEAR:
+        return [CHAT.name]
+    first = nearest[0]
+    rival = max((example.similarity for example in nearest if example.action != first.action), default=0.0)
+    if first.similarity - rival >= CLEAR:
+        return [first.action]
+    return list(dict.fromkeys(example.action for example in nearest))
+
+
+def _smalltalk(turn: Turn) -> ChatReply | None:
+    """The canned reply to a greeting, thanks and the like, when the whole message is one; it tells its language itself."""
+    bare = turn.text.strip(" \t,;:.!?…-")
+    for code in dict.fromkeys((turn.language.code, *LANGUAGES)):
+        words = language(code)
+        for pattern, name in words.smalltalk:
+            if pattern.match(bare):
+                able = words.help(_abilities(turn))
+                return replies.text(turn, able if name == "help" else words.text(name, help=able))
+    return None
+
+
+def _abilities(turn: Turn) -> list[str]:
+    """The offered actions a person would want to hear of."""
+    return [name for name in turn.actions if name != CHAT.name] or [CHAT.name]
+
+
+def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage] | None:
+    """The last tool result of this turn and the call it answers."""
+    calls = {call.id: call for message in messages for call in message.tool_calls}
+    for message in reversed(messages):
+        if message.role is Role.TOOL:
+            call = calls.get(message.tool_call_id or "")
+            return call or ToolCall(id=message.tool_call_id or "", name=message.name or ""), message
+    return None
+
+
+async def _said(reply: ChatReply, turn: Turn) -> AsyncIterator[ChatDelta]:
+    """A reply that is whole already, as a stream."""
+    for start in range(0, len(reply.content), _CHUNK):
+        yield TextDelta(content=reply.content[start : start + _CHUNK])
+    yield ReplyDone(reply=reply)

@@ -1,0 +1,303 @@
+"""HTTP as providers need it: one lazily made client, answers read piece by piece under a limit of silence, errors with codes.
+
+Nothing here raises or logs an exception of the HTTP library: its frames hold the request's headers, and so the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.llm.errors import Where, provider_error, response_error
+from atelier_desk.llm.watchdog import Stalled, Watchdog
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_BODY = 64 * 1024 * 1024
+"""Bytes an answer may have, streamed or not."""
+MAX_ERROR_BODY = 64 * 1024
+KEPT_OPEN = 64
+"""Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
+END_S = 0.02
+"""Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
+INLINE_JSON = 256 * 1024
+"""Bytes of JSON that are decoded on the event loop; more goes to a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds of silence that are borne.
+
+    Attributes:
+        connect_s: until the connection stands.
+        first_s: until the first byte; a server may have to load a model or read a long prompt first.
+        idle_s: between two pieces of a reply; a comment that keeps the connection alive counts as a piece.
+        tail_s: after the reply was complete, for the usage and the end mark.
+        call_s: between two pieces of an answer that is not a reply (lists, embeddings).
+    """
+
+    connect_s: float = 10.0
+    first_s: float = 300.0
+    idle_s: float = 120.0
+    tail_s: float = 5.0
+    call_s: float = 60.0
+
+
+class StreamedResponse:
+    """An answer whose body is read piece by piece.
+
+    Attributes:
+        content_type: the media type without parameters, in lower case.
+    """
+
+    def __init__(self, response: httpx.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
+        self._response = response
+        self._watchdog = watchdog
+        self._where = where
+        self._timeouts = timeouts
+        self._settled = False
+        self._pieces = response.aiter_bytes()
+        self.content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def settle(self) -> None:
+        """The reply is complete: silence, or a cut connection, now ends the body without an error."""
+        if not self._settled:
+            self._settled = True
+            self._watchdog.set_limit(self._timeouts.tail_s)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body's pieces as they arrive.
+
+        Raises:
+            ProviderError: the body stalled (``timeout``) or was cut (``truncated``).
+        """
+        while True:
+            failure: ProviderError | None = None
+            piece = b""
+            try:
+                piece = await self._watchdog.run(_next(self._pieces))
+            except StopAsyncIteration:
+                return
+            except Stalled:
+                failure = _timeout(self._where, self._watchdog)
+            except Exception as error:
+                failure = _transport_error(self._where, error, answered=True)
+            if failure is not None:
+                if self._settled:
+                    return
+                raise failure
+            if not self._settled:
+                self._watchdog.set_limit(self._timeouts.idle_s)
+            yield piece
+
+    async def finish(self) -> None:
+        """Nothing more is wanted: take the end of the body too, when it is there, so that the connection serves the next request.
+
+        Closing a connection whose last bytes were not read costs the next request a new one, over TLS two more round trips.
+        """
+        try:
+            async with asyncio.timeout(END_S):
+                async for _ in self._pieces:
+                    pass
+        except TimeoutError:
+            return  # a server that goes on, or leaves its answer open: the connection is closed instead
+        except Exception as error:
+            _transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
+
+    async def read(self, limit: int = MAX_BODY) -> bytes:
+        """The whole body.
+
+        Raises:
+            ProviderError: as ``chunks``, and when the body has more than ``limit`` bytes (``bad_response``).
+        """
+        parts: list[bytes] = []
+        size = 0
+        async for piece in self.chunks():
+            parts.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise provider_error(self._where, "bad_response", f"more than {limit} bytes")
+        return b"".join(parts)
+
+
+class HttpClient:
+    """A connection pool to one server. ``key`` gives the API key at the moment of each request."""
+
+    def __init__(
+        self, base_url: str, *, provider: str, key: Callable[[], Awaitable[str | None]], clock: Clock, timeouts: Timeouts | None = None
+    ) -> None:
+        """Raises UsageError when ``base_url`` is not an http or https URL, or holds a name and password."""
+        self.base_url = checked_base_url(base_url)
+        self.timeouts = timeouts or Timeouts()
+        self._provider = provider
+        self._key = key
+        self._clock = clock
+        self._client: httpx.AsyncClient | None = None
+        self._making = asyncio.Lock()
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, path: str, payload: Any = None, *, model: str = "", first_s: float | None = None
+    ) -> AsyncIterator[StreamedResponse]:
+        """Send a request and give the answer before its body; leaving the block, also by cancellation, closes the connection at once.
+
+        ``path`` is added to the base URL, or is a whole URL of the same server.
+
+        Raises:
+            ProviderError: no answer, or one that is not a success.
+        """
+        where = Where(self._provider, model)
+        client = await self._ready()
+        async with Watchdog(self._clock, self.timeouts.first_s if first_s is None else first_s) as watchdog:
+            response = await self._send(client, watchdog, method, path, payload, where)
+            try:
+                answer = StreamedResponse(response, watchdog, where, self.timeouts)
+                if not 200 <= response.status_code < 300:
+                    raise await self._refusal(response, answer, where)
+                yield answer
+            finally:
+                await response.aclose()
+
+    async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
+        """The decoded JSON body of an answer.
+
+        Raises:
+            ProviderError: no answer, not a success, or not JSON (``bad_response``).
+        """
+        async with self.stream(method, path, payload, model=model, first_s=self.timeouts.call_s) as response:
+            body = await response.read()
+        try:
+            return await asyncio.to_thread(json.loads, body) if len(body) > INLINE_JSON else json.loads(body)
+        except (ValueError, RecursionError):
+            problem = "not JSON"
+        raise provider_error(Where(self._provider, model), "bad_response", problem)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _ready(self) -> httpx.AsyncClient:
+        async with self._making:
+            if self._client is None:  # importing the library and reading certificates takes too long for the event loop
+                self._client = await asyncio.to_thread(_make_client, self.base_url, self.timeouts)
+            return self._client
+
+    async def _send(
+        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, path: str, payload: Any, where: Where
+    ) -> httpx.Response:
+        url = path if "://" in path else self.base_url + path
+        try:
+            body = None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
+        except ValueError:
+            raise provider_error(where, "bad_request", "a number that is not finite") from None
+        headers = {"accept": "text/event-stream, application/x-ndjson, application/json", "accept-encoding": "identity"}
+        if body is not None:
+            headers["content-type"] = "application/json"
+        key = await self._key()
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        failure: ProviderError
+        try:
+            request = client.build_request(method, url, content=body, headers=headers)
+            return await watchdog.run(client.send(request, stream=True))
+        except Stalled:
+            failure = _timeout(where, watchdog)
+        except Exception as error:
+            failure = _transport_error(where, error, answered=False)
+        finally:
+            key = ""
+            headers.clear()
+        raise failure
+
+    async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: Where) -> ProviderError:
+        body = b""
+        try:
+            async for piece in answer.chunks():
+                body += piece
+                if len(body) > MAX_ERROR_BODY:
+                    break
+        except ProviderError:
+            body += b""  # what arrived before the cut still says more than nothing
+        if response.is_redirect:
+            return provider_error(where, "bad_response", f"HTTP {response.status_code}", status=response.status_code)
+        return response_error(where, response.status_code, response.headers, body, self._clock.now())
+
+
+def checked_base_url(url: str) -> str:
+    """The URL without the slash at its end.
+
+    Raises:
+        UsageError: not an absolute http or https URL, or one with a name or password in it, which would end up in logs.
+    """
+    url = url.strip().rstrip("/")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        clean = not parts.username and not parts.password and not parts.query and not parts.fragment
+    except ValueError:
+        usable = clean = False
+    if not usable or not clean:
+        raise UsageError(
+            N_("The base URL must look like https://host:port/path, without a user name, password or query; the key has its own field."),
+            code="base_url",
+        )
+    return url
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL points at this very machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _make_client(base_url: str, timeouts: Timeouts) -> httpx.AsyncClient:
+    """No redirects (they could carry the key elsewhere); no proxy between this machine and itself."""
+    import httpx
+
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(None, connect=timeouts.connect_s),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
+        follow_redirects=False,
+        trust_env=not is_loopback(base_url),
+        headers={"user-agent": "Atelier"},
+    )
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes:
+    return await anext(pieces)
+
+
+def _timeout(where: Where, watchdog: Watchdog) -> ProviderError:
+    return provider_error(where, "timeout", f"{watchdog.limit_s:g} s")
+
+
+def _transport_error(where: Where, error: Exception, *, answered: bool) -> ProviderError:
+    """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
+    import httpx
+
+    if not isinstance(error, (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)):
+        raise error
+    detail = str(error) or type(error).__name__
+    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
+        return provider_error(where, "bad_request", type(error).__name__)
+    if answered:
+        return provider_error(where, "truncated", detail)
+    failure = provider_error(where, "unreachable", detail)
+    if "CERTIFICATE" in detail.upper():
+        failure.recoverable = False
+    return failure

@@ -1,0 +1,63 @@
+"""Speaks to the built-in server: chat completions like any OpenAI-compatible server, and raw completions of a prompt.
+
+Guided calls need the raw way: in a chat template the starter follows few-shot examples worse. All requests are streamed: closing a stream
+frees the server's slot at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.chat import ChatDelta, ChatRequest
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.llm.assembly import StreamParser
+from atelier_desk.llm.chat_completion import ChatCompletionParser
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
+from atelier_desk.llm.retry import RetryPolicy
+from atelier_desk.llm.secrets import KeyVault
+
+
+class LocalChat(OpenAICompatibleProvider):
+    """Chat completions of the built-in server, with the key that was drawn when it started."""
+
+    kind = ProviderKind.LOCAL
+
+    def __init__(self, name: str, address: str, api_key: str, clock: Clock) -> None:
+        config = ProviderConfig(name=name, kind=ProviderKind.LOCAL, base_url=f"{address}/v1")
+        super().__init__(config, KeyVault(environ={}), clock, retry=RetryPolicy(attempts=2))
+        self._api_key = api_key
+
+    async def _key(self) -> str | None:
+        return self._api_key
+
+
+class LocalCompletion(LocalChat):
+    """Continues ``raw_prompt`` with ``POST /v1/completions``: no template, no messages."""
+
+    chat_path = "/completions"
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        """The body; ``json_schema`` is this endpoint's name for what chat calls ``response_format``."""
+        body = super().payload(request, refused)
+        for field in ("messages", "tools", "chat_template_kwargs", "response_format"):
+            body.pop(field, None)
+        if request.response_schema is not None:
+            body["json_schema"] = request.response_schema
+        return {**body, "prompt": request.raw_prompt}
+
+    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
+        return _CompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+
+
+class _CompletionParser(ChatCompletionParser):
+    """Chunks of a completion have ``text`` where those of a chat have ``delta.content``."""
+
+    def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
+        choices = chunk.get("choices")
+        if isinstance(choices, list):
+            chunk["choices"] = [
+                {**choice, "delta": {"content": choice.get("text")}} if isinstance(choice, dict) else choice for choice in choices
+            ]
+        return super()._chunk(chunk, event)

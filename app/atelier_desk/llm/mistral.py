@@ -1,0 +1,127 @@
+"""Mistral's own API. It refuses request fields it does not document, and call identifiers that are not nine letters and digits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.assembly import StreamParser
+from atelier_desk.llm.chat_completion import ChatCompletionParser
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.http import checked_base_url
+from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name, mistral_id
+from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools
+from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_profile
+from atelier_desk.llm.provider import HttpProvider
+
+DEFAULT_URL = "https://api.mistral.ai/v1"
+HOTTEST = 1.5
+"""The highest temperature the API takes."""
+
+
+class MistralProvider(HttpProvider):
+    """Chat with Mistral's models. Usage comes with the last chunk without being asked for.
+
+    Identifiers of calls made elsewhere are mapped to nine characters, always the same for the same id; Mistral's own stay as they are.
+    """
+
+    kind = ProviderKind.MISTRAL
+    chat_path = "/chat/completions"
+    droppable: ClassVar[frozenset[str]] = frozenset({"reasoning_effort", "random_seed", "response_format"})
+
+    @staticmethod
+    def base_url(configured: str) -> str:
+        """Adds ``/v1`` when only a host was given."""
+        url = checked_base_url(configured or DEFAULT_URL).removesuffix("/chat/completions")
+        return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        adjustable = _adjustable_reasoning(request.model)
+        thinks = (adjustable and "reasoning_effort" not in refused) or "magistral" in bare_name(request.model)
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [_wire(message, thinks) for message in arrange(request.messages, answer_before_user=True)],
+            "stream": True,
+            "temperature": min(request.temperature, HOTTEST),
+            "max_tokens": request.max_tokens,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.seed is not None:
+            body["random_seed"] = request.seed
+        if request.response_schema is not None:
+            body["response_format"] = json_schema_format(request.response_schema)
+        if request.tools:
+            body["tools"] = wire_tools(request)
+        if adjustable:
+            body["reasoning_effort"] = "high" if request.enable_thinking else "none"
+        return {field: value for field, value in body.items() if field not in refused}
+
+    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
+        return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """Chat models and embedders; models that only transcribe, moderate or read documents are left out."""
+        infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data") if isinstance(item.get("id"), str)]
+        return [merge_profile(self.kind, info) for info in infos if info is not None]
+
+    def _info(self, item: dict[str, Any]) -> ModelInfo | None:
+        capabilities = item["capabilities"] if isinstance(item.get("capabilities"), dict) else {}
+        chat = capabilities.get("completion_chat", True)
+        embedding = not capabilities.get("completion_chat") and looks_like_embedder(item["id"])
+        if not (chat or embedding):
+            return None
+        window = item.get("max_context_length")
+        label = item.get("name") or ""
+        return ModelInfo(
+            provider=self.name,
+            name=item["id"],
+            label=label if label != item["id"] else "",
+            context_window=window if isinstance(window, int) and window > 0 else None,
+            supports_tools=_flag(capabilities.get("function_calling")),
+            supports_vision=_flag(capabilities.get("vision")),
+            supports_thinking=_flag(capabilities.get("reasoning")),
+            embedding=embedding,
+            source="server",
+        )
+
+
+def _adjustable_reasoning(model: str) -> bool:
+    """Models whose reasoning ``reasoning_effort`` switches: Small since 2603, Medium since 3.5. Should one refuse it, it is dropped."""
+    name = bare_name(model)
+    return name.endswith(("mistral-small-latest", "mistral-small-2603", "mistral-medium-latest")) or "mistral-medium-3" in name
+
+
+def _wire(message: ChatMessage, thinks: bool) -> dict[str, Any]:
+    if message.role is Role.TOOL:
+        return {
+            "role": "tool",
+            "tool_call_id": mistral_id(message.tool_call_id or ""),
+            "name": function_name(message.name or ""),
+            "content": message.content,
+        }
+    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if message.images:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+        parts.extend({"type": "image_url", "image_url": data_url(image)} for image in message.images)
+        wire["content"] = parts
+    if message.role is Role.ASSISTANT and message.reasoning and thinks:  # reasoning is sent back as it came
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": message.reasoning}], "closed": True}
+        wire["content"] = [thinking, *([{"type": "text", "text": message.content}] if message.content else [])]
+    if message.tool_calls:
+        wire["tool_calls"] = [
+            {
+                "id": mistral_id(call.id),
+                "type": "function",
+                "function": {"name": function_name(call.name), "arguments": arguments_text(call)},
+            }
+            for call in message.tool_calls
+        ]
+    return wire
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None

@@ -1,0 +1,206 @@
+"""Ollama's own API: lines of JSON, arguments as objects, and a context window that must be asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+
+from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
+from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.llm.http import Timeouts, checked_base_url
+from atelier_desk.llm.messages import arguments_object, arrange, function_name
+from atelier_desk.llm.openai_compatible import wire_tools
+from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
+from atelier_desk.llm.provider import PATIENT, HttpProvider
+from atelier_desk.llm.sse import LineDecoder
+from atelier_desk.llm.tokens import estimate_request
+
+DEFAULT_URL = "http://localhost:11434"
+DEFAULT_WINDOW = 8_192
+"""Tokens asked for when the request does not say; Ollama's own default (4,096 on most machines) cuts long prompts without a word."""
+
+
+class OllamaProvider(HttpProvider):
+    """Chat with a local Ollama server, or ``https://ollama.com`` with a key.
+
+    ``num_ctx`` is always sent. ``truncate`` and ``shift`` are off, so that a prompt that does not fit is an error instead of a prompt whose
+    beginning was dropped. ``think`` is only ever sent as false: without it a thinking model thinks, and true is refused by the others.
+    """
+
+    kind = ProviderKind.OLLAMA
+    chat_path = "/api/chat"
+    droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
+    timeouts: ClassVar[Timeouts] = PATIENT  # calls arrive whole, however long the model writes them
+
+    @staticmethod
+    def base_url(configured: str) -> str:
+        """The server's root, also when the address of one of its interfaces was given."""
+        return checked_base_url(configured or DEFAULT_URL).removesuffix("/chat").removesuffix("/api").removesuffix("/v1").rstrip("/")
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "num_ctx": request.context_window or DEFAULT_WINDOW,
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+        }
+        if request.seed is not None:
+            options["seed"] = request.seed
+        if request.stop:
+            options["stop"] = list(request.stop)
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [_wire(message) for message in arrange(request.messages)],
+            "stream": True,
+            "truncate": False,
+            "shift": False,
+            "options": options,
+        }
+        if request.tools:
+            body["tools"] = wire_tools(request)
+        if request.response_schema is not None:
+            body["format"] = request.response_schema
+        if not request.enable_thinking:
+            body["think"] = False
+        return {field: value for field, value in body.items() if field not in refused}
+
+    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
+        return OllamaParser(request, Where(self.name, request.model))
+
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """``GET /api/tags``."""
+        models = self.items(await get("GET", "/api/tags"), "models")
+        infos = [self._info(item) for item in models if isinstance(item.get("name"), str)]
+        return [merge_profile(self.kind, info) for info in infos]
+
+    async def model_info(self, model: str) -> ModelInfo:
+        """``POST /api/show``: capabilities and the window the model was trained for."""
+        shown = await self.json("POST", "/api/show", {"model": model}, model=model)
+        if not isinstance(shown, dict):
+            raise provider_error(Where(self.name, model), "bad_response", "no model")
+        facts = shown["model_info"] if isinstance(shown.get("model_info"), dict) else {}
+        window = facts.get(f"{facts.get('general.architecture')}.context_length")
+        item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
+        return merge_profile(self.kind, self._info(item))
+
+    def _info(self, item: dict[str, Any]) -> ModelInfo:
+        details = item["details"] if isinstance(item.get("details"), dict) else {}
+        capabilities = item["capabilities"] if isinstance(item.get("capabilities"), list) else None
+        window = details.get("context_length")
+        size = item.get("size")
+        embedding = (
+            looks_like_embedder(item["name"]) if capabilities is None else "embedding" in capabilities and "completion" not in capabilities
+        )
+
+        def can(capability: str) -> bool | None:
+            return None if capabilities is None else capability in capabilities
+
+        return ModelInfo(
+            provider=self.name,
+            name=item["name"],
+            label=str(details.get("parameter_size") or ""),
+            context_window=window if isinstance(window, int) and window > 0 else None,
+            supports_tools=can("tools"),
+            supports_vision=can("vision"),
+            supports_thinking=can("thinking"),
+            embedding=embedding,
+            size_bytes=size if isinstance(size, int) else None,
+            source="server" if capabilities is not None else "assumed",
+        )
+
+
+class OllamaParser:
+    """Parses the lines of a chat; a single JSON answer is one line."""
+
+    def __init__(self, request: ChatRequest, where: Where) -> None:
+        self._lines = LineDecoder()
+        self._assembler = ReplyAssembler(request)
+        self._request = request
+        self._where = where
+        self._calls = 0
+        self.complete = False
+        self.ended = False
+
+    def feed(self, data: bytes) -> list[ChatDelta]:
+        return self._take(self._lines.feed(data))
+
+    def close(self) -> list[ChatDelta]:
+        deltas = self._take(self._lines.flush())
+        if not self.ended:
+            raise provider_error(self._where, "truncated", "no end mark")
+        return [*deltas, *self._assembler.done()]
+
+    def _take(self, lines: list[str]) -> list[ChatDelta]:
+        deltas: list[ChatDelta] = []
+        for line in lines:
+            if line.strip() and not self.ended:
+                deltas.extend(self._line(line))
+        return deltas
+
+    def _line(self, line: str) -> list[ChatDelta]:
+        try:
+            chunk = json.loads(line)
+        except (ValueError, RecursionError):
+            chunk = None
+        if not isinstance(chunk, dict):
+            raise provider_error(self._where, "bad_response", line[:80])
+        failure = payload_error(self._where, chunk)
+        if failure is not None:
+            raise failure
+        message = chunk.get("message")
+        deltas = self._message(message) if isinstance(message, dict) else []
+        if isinstance(chunk.get("model"), str) and chunk["model"]:
+            self._assembler.model = chunk["model"]
+        if chunk.get("done") is True:
+            self.ended = self.complete = True
+            self._assembler.finish_reason = FinishReason.LENGTH if chunk.get("done_reason") == "length" else FinishReason.STOP
+            self._assembler.usage = self._usage(chunk)
+        return deltas
+
+    def _message(self, message: dict[str, Any]) -> list[ChatDelta]:
+        deltas: list[ChatDelta] = []
+        if isinstance(message.get("thinking"), str):
+            deltas.extend(self._assembler.reasoning(message["thinking"]))
+        if isinstance(message.get("content"), str):
+            deltas.extend(self._assembler.text(message["content"]))
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict):
+                id, name = call.get("id"), function.get("name")
+                position, self._calls = self._calls, self._calls + 1  # each call is whole, so its own index does not matter
+                deltas.extend(
+                    self._assembler.call(
+                        position, id if isinstance(id, str) else "", name if isinstance(name, str) else "", function.get("arguments")
+                    )
+                )
+        return deltas
+
+    def _usage(self, chunk: dict[str, Any]) -> Usage | None:
+        """Counts of the last line; the prompt's is left out when all of it was cached, and then estimated."""
+        prompt, reply = chunk.get("prompt_eval_count"), chunk.get("eval_count")
+        if not isinstance(prompt, int) and not isinstance(reply, int):
+            return None
+        if isinstance(prompt, int):
+            return Usage(tokens_input=prompt, tokens_output=reply if isinstance(reply, int) else 0)
+        return Usage(tokens_input=estimate_request(self._request), tokens_output=reply or 0, estimated=True)
+
+
+def _wire(message: ChatMessage) -> dict[str, Any]:
+    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if message.images:
+        wire["images"] = [image.data for image in message.images]
+    if message.role is Role.TOOL:
+        wire["tool_name"] = message.name or ""
+        if message.tool_call_id:
+            wire["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        if message.reasoning:  # models that think between calls are given their thoughts back
+            wire["thinking"] = message.reasoning
+        wire["tool_calls"] = [
+            {"id": call.id, "function": {"index": index, "name": function_name(call.name), "arguments": arguments_object(call)}}
+            for index, call in enumerate(message.tool_calls)
+        ]
+    return wire

@@ -1,0 +1,169 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, llama.cpp, LM Studio, vLLM, OpenRouter, DeepSeek and others.
+
+They differ in what they add, leave out and refuse; comments name the server a branch is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+from urllib.parse import quote, urlsplit
+
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.assembly import StreamParser
+from atelier_desk.llm.chat_completion import ChatCompletionParser
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.http import checked_base_url
+from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name
+from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
+from atelier_desk.llm.provider import HttpProvider
+
+DEFAULT_URL = "https://api.openai.com/v1"
+
+
+class OpenAICompatibleProvider(HttpProvider):
+    """Chat completions with streaming.
+
+    ``stream_options`` asks for usage; ``max_tokens`` becomes ``max_completion_tokens`` where the server wants that; a server that refuses
+    one of the ``droppable`` fields is asked again without it, and the field is left out from then on.
+    """
+
+    kind = ProviderKind.OPENAI
+    chat_path = "/chat/completions"
+    droppable: ClassVar[frozenset[str]] = frozenset(
+        {"stream_options", "max_tokens", "temperature", "seed", "stop", "response_format", "grammar", "chat_template_kwargs"}
+    )
+
+    @staticmethod
+    def base_url(configured: str) -> str:
+        """Adds ``/v1`` when only a host was given, and drops the chat path when the whole address was pasted."""
+        url = checked_base_url(configured or DEFAULT_URL).removesuffix("/chat/completions")
+        return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [wire_message(message) for message in arrange(request.messages)],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.response_schema is not None:
+            body["response_format"] = json_schema_format(request.response_schema)
+        if request.grammar is not None:
+            body["grammar"] = request.grammar
+        elif request.tools:  # llama.cpp refuses a grammar together with tools
+            body["tools"] = wire_tools(request)
+        if not request.enable_thinking and not self._is_openai():
+            body["chat_template_kwargs"] = {"enable_thinking": False}  # llama.cpp and vLLM hand it to the model's template
+        if "max_tokens" in refused:
+            body["max_completion_tokens"] = request.max_tokens
+        return {field: value for field, value in body.items() if field not in refused}
+
+    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
+        return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """``GET /models``; metadata where a server adds it (vLLM, llama.cpp, OpenRouter, LM Studio)."""
+        items = self.items(await get("GET", "/models"), "data")
+        models = [self._info(item) for item in items if isinstance(item.get("id"), str)]
+        return [merge_profile(self.kind, info) for info in models]
+
+    async def model_info(self, model: str) -> ModelInfo:
+        """As listed; a llama.cpp server also tells its real window, LM Studio the loaded one."""
+        info = await super().model_info(model)
+        if self._is_openai() or info.source == "server":
+            return info
+        root = self.http.base_url.removesuffix("/v1")
+        props = await self.optional_json("GET", f"{root}/props")
+        settings = props.get("default_generation_settings")
+        n_ctx = settings.get("n_ctx") if isinstance(settings, dict) else None
+        if not isinstance(n_ctx, int):
+            lm_studio = await self.optional_json("GET", f"{root}/api/v0/models/{quote(model)}")
+            n_ctx = lm_studio.get("loaded_context_length") or lm_studio.get("max_context_length")
+        if not isinstance(n_ctx, int) or n_ctx <= 0:
+            return info
+        return info.model_copy(update={"context_window": n_ctx, "source": "server"})
+
+    def _info(self, item: dict[str, Any]) -> ModelInfo:
+        name: str = item["id"]
+        window = next(
+            (item[key] for key in ("context_length", "max_model_len", "max_context_length") if isinstance(item.get(key), int)), None
+        )
+        pricing = item["pricing"] if isinstance(item.get("pricing"), dict) else {}
+        parameters = item.get("supported_parameters")
+        return ModelInfo(
+            provider=self.name,
+            name=name,
+            label=PurePosixPath(name).stem if name.startswith("/") else "",  # llama.cpp's id is the path of the file
+            context_window=window if window and window > 0 else None,
+            supports_tools="tools" in parameters if isinstance(parameters, list) else None,
+            embedding=item.get("type") == "embeddings" or looks_like_embedder(name),
+            price_input=_per_million(pricing.get("prompt")),
+            price_output=_per_million(pricing.get("completion")),
+            source="server" if window else "assumed",
+        )
+
+    def _is_openai(self) -> bool:
+        return urlsplit(self.http.base_url).hostname == "api.openai.com"
+
+
+def wire_message(message: ChatMessage) -> dict[str, Any]:
+    """A message as chat completions have it. Reasoning is not sent back: DeepSeek refuses it, the others ignore it."""
+    if message.role is Role.TOOL:
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if message.images:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+        parts.extend({"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images)
+        wire["content"] = parts
+    if message.tool_calls:
+        wire["content"] = message.content or None
+        wire["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": function_name(call.name), "arguments": arguments_text(call)}}
+            for call in message.tool_calls
+        ]
+    return wire
+
+
+def wire_tools(request: ChatRequest) -> list[dict[str, Any]]:
+    """Tool definitions as OpenAI, Mistral and Ollama all have them."""
+    return [
+        {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+        for tool in request.tools
+    ]
+
+
+def json_schema_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """``response_format`` for a schema; ``strict`` only for schemas OpenAI accepts as such."""
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)}}
+
+
+def _per_million(price: Any) -> float | None:
+    """OpenRouter's price of one token, as text, for a million; -1 means it varies."""
+    try:
+        value = float(price)
+    except (TypeError, ValueError):
+        return None
+    return round(value * 1_000_000, 6) if value >= 0 else None
+
+
+def _is_strict(schema: Any) -> bool:
+    """Whether every object in a schema forbids other fields and requires all its own, as OpenAI's strict mode asks."""
+    if isinstance(schema, list):
+        return all(_is_strict(item) for item in schema)
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or properties is not None:
+        names = set(properties) if isinstance(properties, dict) else set()
+        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != names:
+            return False
+    return all(_is_strict(value) for value in schema.values())

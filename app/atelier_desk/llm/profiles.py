@@ -1,0 +1,137 @@
+"""What is known of models by their names, for servers that do not tell: tools, thinking, images, window, and the dialect that follows.
+
+A profile is a guess of last resort. What the server says comes before it, and what the user edited comes before both.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.prices import Prices, price_of
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is assumed of a model; None means unknown. ``context_window`` and ``max_output`` are in tokens."""
+
+    supports_tools: bool | None = None
+    supports_thinking: bool | None = None
+    supports_vision: bool | None = None
+    context_window: int | None = None
+    max_output: int | None = None
+    prices: Prices | None = None
+    dialect: ToolDialect = ToolDialect.XML
+
+
+class _Family(NamedTuple):
+    pattern: str
+    tools: bool | None
+    thinking: bool | None
+    vision: bool | None
+    window: int | None
+    max_output: int | None
+
+
+# The first that matches the model's name (lower case, without owner and path) counts: put the narrower first.
+# Sources: the model cards and documentation of the makers named in the comments.
+_FAMILIES = (
+    # OpenAI
+    _Family(r"gpt-oss", True, True, False, 131_072, None),
+    _Family(r"gpt-5", True, True, True, 400_000, 128_000),
+    _Family(r"gpt-4\.1", True, False, True, 1_047_576, 32_768),
+    _Family(r"gpt-4o|chatgpt-4o", True, False, True, 128_000, 16_384),
+    _Family(r"gpt-4-turbo", True, False, True, 128_000, 4_096),
+    _Family(r"gpt-4", True, False, False, 8_192, 8_192),
+    _Family(r"gpt-3\.5", True, False, False, 16_385, 4_096),
+    _Family(r"o[134](-|$)", True, True, True, 200_000, 100_000),
+    # Mistral
+    _Family(r"mistral-(small|medium)", True, True, True, 131_072, None),
+    _Family(r"magistral", True, True, True, 131_072, None),
+    _Family(r"mistral-large|pixtral", True, False, True, 131_072, None),
+    _Family(r"ministral|mistral-nemo|devstral|codestral|mistral", True, False, None, None, None),
+    _Family(r"mixtral", None, False, False, 32_768, None),
+    # Qwen, DeepSeek, Moonshot, Zhipu, MiniMax
+    _Family(r"qwen-?3.*instruct", True, False, None, None, None),
+    _Family(r"qwen-?3|qwq", True, True, None, None, None),
+    _Family(r"qwen-?2\.5-?vl", False, False, True, None, None),
+    _Family(r"qwen-?2\.5", True, False, False, 32_768, None),
+    _Family(r"deepseek-(r1|reasoner)", None, True, False, None, None),
+    _Family(r"deepseek", True, None, False, None, None),
+    _Family(r"kimi-k2|glm-4\.[5-9]|minimax-m", True, True, False, None, None),
+    # Meta, Google, Microsoft, IBM, Cohere, Hugging Face, Nous, Anthropic
+    _Family(r"llama-?4", True, False, True, None, None),
+    _Family(r"llama-?3\.2-vision", False, False, True, 131_072, None),
+    _Family(r"llama-?3\.[1-3]", True, False, False, 131_072, None),
+    _Family(r"gemini", True, True, True, 1_048_576, 65_536),
+    _Family(r"gemma-?3", False, False, True, 131_072, None),
+    _Family(r"gemma", False, False, False, 8_192, None),
+    _Family(r"phi-?4-mini", True, False, False, 131_072, None),
+    _Family(r"phi|tinyllama|llama-?2|vicuna|smollm2?(-|:|$)", False, False, False, None, None),
+    _Family(r"smollm3", True, True, False, 65_536, None),
+    _Family(r"granite-?[34]", True, None, False, 131_072, None),
+    _Family(r"command-(r|a)", True, False, False, 131_072, None),
+    _Family(r"hermes-?[234]", True, None, False, None, None),
+    _Family(r"claude", True, True, True, 200_000, None),
+)
+_EMBEDDERS = re.compile(r"embed|(^|[-_/])(bge|gte|e5|minilm|sentence)([-_.:]|$)")
+
+
+def bare_name(model: str) -> str:
+    """A model's name without owner, path and file ending, in lower case: what the patterns are matched against."""
+    return model.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".gguf")
+
+
+def profile(kind: ProviderKind, model: str) -> Profile:
+    """What is assumed of a model of a provider of this kind."""
+    name = bare_name(model)
+    family = next((entry for entry in _FAMILIES if re.search(rf"(^|[-_.])({entry.pattern})", name)), None)
+    prices = Prices(0.0, 0.0) if kind in (ProviderKind.OLLAMA, ProviderKind.LOCAL) else price_of(kind, name)
+    if family is None:
+        return Profile(prices=prices)
+    known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices)
+    return replace(known, dialect=_dialect(family.tools))
+
+
+def merge_profile(kind: ProviderKind, info: ModelInfo) -> ModelInfo:
+    """A model with its unknown fields filled in from its profile; what is known already stays."""
+    known = profile(kind, info.name)
+    guesses = {
+        "supports_tools": known.supports_tools,
+        "supports_thinking": known.supports_thinking,
+        "supports_vision": known.supports_vision,
+        "context_window": known.context_window,
+        "max_output_tokens": known.max_output,
+        "price_input": known.prices.input if known.prices else None,
+        "price_output": known.prices.output if known.prices else None,
+    }
+    update: dict[str, object] = {field: value for field, value in guesses.items() if value is not None and getattr(info, field) is None}
+    if update and info.source == "assumed":
+        update["source"] = "profile"
+    return info.model_copy(update=update)
+
+
+def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
+    """How an agent's calls are written: as configured, else guided for the starter model, native where tools are known to work, else XML.
+
+    Unknown means XML: servers ignore ``tools`` silently when a model's template has no place for them (seen with llama.cpp).
+    """
+    if config.tool_dialect is not ToolDialect.AUTO:
+        return config.tool_dialect
+    if info.starter:
+        return ToolDialect.GUIDED
+    if info.supports_tools is not None:
+        return _dialect(info.supports_tools)
+    return profile(ProviderKind.OPENAI, info.name).dialect
+
+
+def looks_like_embedder(model: str) -> bool:
+    """Whether a name is that of an embedding model."""
+    return _EMBEDDERS.search(model.lower()) is not None
+
+
+def _dialect(supports_tools: bool | None) -> ToolDialect:
+    return ToolDialect.NATIVE if supports_tools else ToolDialect.XML

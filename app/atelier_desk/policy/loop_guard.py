@@ -1,0 +1,50 @@
+"""Loop guard: notices an agent that makes the same call again and again with the same result.
+
+Users of other programs lost millions of tokens to this (see mistral-vibe issue 83, pi issue 9637), so the third repetition warns the
+model and the fifth stops the run and asks its owner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from atelier_desk.domain import limits
+
+WINDOW = 20
+"""Calls looked back on: a loop of several calls (A, B, A, B …) is found, an honest repetition much later is not."""
+
+
+def signature(tool: str, arguments: dict[str, Any], result: str) -> str:
+    """A short digest of one call and its result; argument order does not matter."""
+    payload = json.dumps([tool, arguments, result], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.blake2s(payload.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def remember(recent: tuple[str, ...], new: str) -> tuple[str, ...]:
+    """The window after one more call."""
+    return (*recent, new)[-WINDOW:]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do about the ``index``-th newest call (0 is the newest), whose digest was seen ``count`` times."""
+
+    action: Literal["warn", "pause"]
+    digest: str
+    count: int
+    index: int
+
+
+def verdict(recent: tuple[str, ...], warned: frozenset[str], newest: int = 1) -> Verdict | None:
+    """Judge the ``newest`` calls (those of one reply): warn at the third repetition, pause at the fifth, else nothing."""
+    found = [Verdict("pause", digest, recent.count(digest), index) for index, digest in enumerate(reversed(recent[-newest:]))]
+    worst = max(found, key=lambda v: v.count, default=None)
+    if worst is None or worst.count < limits.LOOP_WARN:
+        return None
+    if worst.count >= limits.LOOP_PAUSE:
+        return worst
+    fresh = next((v for v in found if v.count >= limits.LOOP_WARN and v.digest not in warned), None)
+    return replace(fresh, action="warn") if fresh else None

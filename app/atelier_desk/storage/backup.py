@@ -1,0 +1,249 @@
+"""Backups: one zip file with a copy of the database, the report texts and what must be in it, proven by opening the copy.
+
+The copy is made while no write runs. It is then unpacked, opened in a process of its own and read through, and its rows are counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors, preflight
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.files import sync_folder
+from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.store import Store
+
+FORMAT = 1
+MANIFEST = "backup.json"
+ATTEMPTS = 3
+"""The engine may rearrange its files while they are copied, without a write; then the copy is made again."""
+RESTORING = "restoring-"
+BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
+NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
+MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
+EXISTS = N_("There is a file at {path} already; choose another name for the backup.")
+IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
+
+
+@dataclass(frozen=True)
+class BackupInfo:
+    """A backup that was opened and read through.
+
+    Attributes:
+        path: the zip file.
+        schema: version of its schema.
+        counts: rows by table.
+        created_at: when it was made, RFC 3339.
+        size: bytes of the file.
+        replaced: after a restore, the folder that the replaced data went to.
+    """
+
+    path: Path
+    schema: int
+    counts: dict[str, int]
+    created_at: str
+    size: int
+    replaced: Path | None = None
+
+
+async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
+    """Back up an open database with its reports into a new zip file, and verify it.
+
+    Raises:
+        ConflictError: the target exists.
+        StorageError: ``disk_full``, ``read_only``, or ``damaged`` when the copy does not hold what the database holds.
+    """
+    if store.path is None:
+        raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))
+    if await asyncio.to_thread(target.exists):
+        raise ConflictError(EXISTS, path=target)
+    for attempt in range(ATTEMPTS):
+        async with store.quiet():
+            counts = await store.counts()
+            created = store.clock.now()
+            await asyncio.to_thread(_pack, store.path, datadir.reports, target, _manifest(store.version, counts, created))
+        try:
+            return await _verify_fresh(target)
+        except StorageError as error:
+            if error.code != "damaged" or attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+async def before_migration(directory: Path, backups: Path, version: int, clock: Clock) -> BackupInfo:
+    """Back up a closed database before its schema changes.
+
+    Raises:
+        StorageError: it could not be made or does not hold what the database holds; then nothing may be migrated.
+    """
+    found = await inspect(directory)
+    target = backups / f"before-schema-{version + 1}-{_stamp(clock.now())}.zip"
+    reports = directory.parent / "reports"
+    await asyncio.to_thread(_pack, directory, reports, target, _manifest(version, found.counts, clock.now()))
+    return await _verify_fresh(target)
+
+
+async def verify(path: Path) -> BackupInfo:
+    """Unpack a backup into a temporary folder, open it, read it through and compare it with its list of contents.
+
+    Raises:
+        StorageError: ``damaged`` or ``newer_schema``.
+    """
+    with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
+        return await _unpack_and_check(path, Path(folder))
+
+
+async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> BackupInfo:
+    """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``.
+
+    The change is all or nothing: a program killed in the middle finishes it at the next start.
+
+    Raises:
+        StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
+            nothing was changed.
+    """
+    await asyncio.to_thread(datadir.ensure)
+    await _refuse_if_in_use(datadir.database)
+    stamp = _stamp((clock or SystemClock()).now())
+    unpacked = await asyncio.to_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
+    try:
+        info = await _unpack_and_check(path, Path(unpacked))
+        ready = datadir.root / f"{RESTORING}{stamp}"
+        await asyncio.to_thread(Path(unpacked).replace, ready)
+        await asyncio.to_thread(sync_folder, datadir.root)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, unpacked, ignore_errors=True)
+    replaced = await asyncio.to_thread(finish_restore, datadir.root)
+    return BackupInfo(**{**_fields(info), "replaced": replaced})
+
+
+def finish_restore(root: Path) -> Path | None:
+    """Move a backup that was unpacked and verified into place; also after a kill. Returns where the replaced data is, if any was."""
+    kept: Path | None = None
+    for ready in sorted(root.glob(f"{RESTORING}*")):
+        aside = root / "backups" / f"replaced-{ready.name.removeprefix(RESTORING)}"
+        for name in ("database", "reports"):
+            if not (ready / name).is_dir():
+                continue
+            if (root / name).exists():
+                aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+                (root / name).replace(aside / name)
+            (ready / name).replace(root / name)
+        shutil.rmtree(ready)
+        sync_folder(root)
+        kept = aside if aside.exists() else None
+    return kept
+
+
+async def _refuse_if_in_use(database: Path) -> None:
+    """A damaged database may be replaced, one that is open may not."""
+    if not preflight.has_content(database) or not preflight.manifest_exists(database):
+        return
+    try:
+        await inspect(database, read=False)
+    except StorageError as error:
+        if error.code == "locked":
+            raise StorageError(IN_USE, code="locked", recoverable=True, path=database) from error
+
+
+async def _verify_fresh(target: Path) -> BackupInfo:
+    """Verify a backup that was just made; one that fails is deleted."""
+    try:
+        return await verify(target)
+    except StorageError as error:
+        await asyncio.to_thread(target.unlink, missing_ok=True)
+        if error.code == "damaged":
+            raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+        raise
+
+
+async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
+    manifest = await asyncio.to_thread(_unpack, path, folder)
+    try:
+        found = await inspect(folder / "database")
+    except StorageError as error:
+        if error.code == "newer_schema":
+            raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+    wanted = manifest["counts"]
+    different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
+    if different or found.schema != manifest["schema"]:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}")
+    return BackupInfo(path, found.schema, found.counts, manifest["created_at"], manifest["size"])
+
+
+def _pack(database: Path, reports: Path, target: Path, manifest: dict[str, Any]) -> None:
+    """Write the zip beside its target, sync it, rename it."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+                _add_folder(archive, database, "database")
+                _add_folder(archive, reports, "reports")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o600)
+        temporary.replace(target)
+        sync_folder(target.parent)
+    except FileNotFoundError as error:
+        raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+    except OSError as error:
+        raise errors.from_text(f"{error.strerror} (os error {error.errno})", target, opening=True) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
+    archive.writestr(f"{name}/", "")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "LOCK":
+            archive.write(path, f"{name}/{path.relative_to(folder).as_posix()}")
+        elif path.is_dir():
+            archive.writestr(f"{name}/{path.relative_to(folder).as_posix()}/", "")
+
+
+def _unpack(path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack into a folder and return the list of contents; entries that would leave the folder are refused."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            if manifest["format"] > FORMAT:
+                raise StorageError(NEWER_BACKUP, code="newer_schema", path=path)
+            for item in archive.infolist():
+                if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
+            archive.extractall(folder)
+            return {**manifest, "size": path.stat().st_size}
+    except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+    except FileNotFoundError as error:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
+    except OSError as error:
+        raise errors.from_text(f"{error.strerror} (os error {error.errno})", folder, opening=True) from error
+
+
+def _manifest(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+    return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
+
+
+def _stamp(time: datetime) -> str:
+    return time.strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def _fields(info: BackupInfo) -> dict[str, Any]:
+    return {**asdict(info), "path": info.path}

@@ -1,0 +1,74 @@
+"""What the journal writes in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.events import RunEvent
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, Run, ToolExecution, Workflow
+
+
+@dataclass(frozen=True)
+class PartialReply:
+    """What was received so far of a reply."""
+
+    run_id: str
+    workflow_id: str
+    message_id: str
+    content: str
+    reasoning: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Events and the rows that follow from them; all are kept or none.
+
+    Attributes:
+        events: appended; a number that exists already in its run is refused.
+        runs: the rows of the runs the events belong to; all of one workflow.
+        workflow: changed fields of the workflow's row, ``stream_seq`` among them.
+        clear_partial: ids of the runs whose partial reply is no longer needed.
+        deleted_tasks: ids of tasks that are gone.
+        created: new workflows, whose ids nobody had before.
+        partials: replies that are being received, one a run.
+        of: the workflow, where no row of the commit tells it.
+    """
+
+    events: tuple[RunEvent, ...] = ()
+    runs: tuple[Run, ...] = ()
+    workflow: dict[str, Any] | None = None
+    messages: tuple[Message, ...] = ()
+    executions: tuple[ToolExecution, ...] = ()
+    questions: tuple[UserQuestion, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
+    frames: tuple[PromptFrame, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    clear_partial: tuple[str, ...] = ()
+    deleted_tasks: tuple[str, ...] = ()
+    created: tuple[Workflow, ...] = ()
+    partials: tuple[PartialReply, ...] = ()
+    of: str = ""
+
+    @property
+    def workflow_id(self) -> str | None:
+        """The workflow all of it belongs to, None when there is nothing to tell it from."""
+        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | PromptFrame | Task, ...] = (
+            *self.events,
+            *self.runs,
+            *self.messages,
+            *self.executions,
+            *self.questions,
+            *self.approvals,
+            *self.frames,
+            *self.tasks,
+        )
+        if rows:
+            return rows[0].workflow_id
+        return next((partial.workflow_id for partial in self.partials), self.of or None)

@@ -1,0 +1,92 @@
+"""Where Atelier keeps its files: one folder, private to its user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.i18n import N_
+
+
+@dataclass(frozen=True)
+class DataDir:
+    """The layout of a data folder. Nothing is created before ``ensure``.
+
+    Attributes:
+        root: the data folder itself, absolute.
+    """
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        """The SurrealDB directory."""
+        return self.root / "database"
+
+    @property
+    def models(self) -> Path:
+        """Weights of local models."""
+        return self.root / "models"
+
+    @property
+    def reports(self) -> Path:
+        """Report texts: ``<workflow id>/<name>.md``."""
+        return self.root / "reports"
+
+    @property
+    def backups(self) -> Path:
+        """Copies of the database made before a migration, and those replaced by a restore."""
+        return self.root / "backups"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def tools(self) -> Path:
+        """The user's own tool files."""
+        return self.root / "tools"
+
+    @property
+    def attachments(self) -> Path:
+        return self.root / "attachments"
+
+    @property
+    def exports(self) -> Path:
+        return self.root / "exports"
+
+    @property
+    def socket(self) -> Path:
+        """The local socket of the process that holds the folder."""
+        return self.root / "atelier.sock"
+
+    def ensure(self) -> DataDir:
+        """Create the folder and its parts with access for the owner alone (mode 0700).
+
+        Raises:
+            StorageError: ``read_only`` when the folder cannot be made or written to.
+        """
+        folders = (self.root, self.models, self.reports, self.backups, self.logs, self.tools, self.attachments, self.exports)
+        try:
+            for folder in folders:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                N_("Atelier cannot write to its data folder {path}: {reason}. Make it writable, or choose another with --data-dir."),
+                code="read_only",
+                path=self.root,
+                reason=error.strerror or str(error),
+            ) from error
+        return self
+
+
+def default_data_dir() -> Path:
+    """The data folder: ``ATELIER_DATA_DIR`` when it is set, else the platform's folder for user data."""
+    chosen = os.environ.get("ATELIER_DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("Atelier", appauthor=False))

@@ -1,0 +1,105 @@
+"""What went wrong with the database, as an error that says what to do.
+
+The engine under the store reports most failures as text; this is the one place that reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
+
+LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
+NEWER_SCHEMA = N_(
+    "The data in {path} was written by a newer Atelier (its format is {found}, this program knows up to {known}). "
+    "Update Atelier, or choose another folder with --data-dir."
+)
+MISSING_MANIFEST = N_(
+    "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: atelier backup restore FILE"
+)
+DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
+LOST_WRITES = N_(
+    "The database in {path} has lost its last {count} saved changes, so part of it was damaged. "
+    "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
+)
+DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
+READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
+BAD_PATH = N_("The database cannot be kept in {path}: the path has a question mark. Choose another folder with --data-dir.")
+QUERY = N_("The database refused a request: {detail}")
+CLOSED = N_("The database is closed.")
+NOT_THERE = N_("There is no {what} {id}.")
+NOT_THERE_OF = {
+    "agent": N_("There is no agent {id}."),
+    "approval": N_("There is no approval {id}."),
+    "memory": N_("There is no memory {id}."),
+    "message": N_("There is no message {id}."),
+    "question": N_("There is no question {id}."),
+    "report": N_("There is no report {id}."),
+    "run": N_("There is no run {id}."),
+    "task": N_("There is no task {id}."),
+    "workflow": N_("There is no workflow {id}."),
+}
+"""Whole sentences for what people name by its id: a translation cannot be put together from parts."""
+
+_PATTERNS: tuple[tuple[str, str, str], ...] = (
+    ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),
+    (
+        "disk_full",
+        DISK_FULL,
+        r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|File too large|os error 27\b|os error 112\b",
+    ),
+    ("read_only", READ_ONLY, r"Permission denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
+    (
+        "damaged",
+        DAMAGED,
+        r"corrupt|checksum|CRC|manifest|invalid magic|bad magic|SSTable|Sst|decod|deseriali[sz]|unexpected end of file|panick|"
+        r"os error 2\b|block|footer|Invalid revision|out of range",
+    ),
+)
+_THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
+
+
+def not_there(what: str, id: object) -> NotFoundError:
+    """The error for a row that is not there; ``what`` is a word of our own for its kind."""
+    return NotFoundError(NOT_THERE_OF.get(what, NOT_THERE), what=what, id=id)
+
+
+def is_retryable(text: str) -> bool:
+    """Whether the engine says that the same transaction may succeed when it is tried again."""
+    return "can be retried" in text
+
+
+def throw_not_found(what: str) -> str:
+    """SurrealQL that ends a transaction with ``NotFoundError`` for the record in ``$guarded``; ``what`` is a word of our own."""
+    return f"IF !record::exists($guarded) {{ THROW 'atelier:not_found:{what}:' + <string> record::id($guarded) }}"
+
+
+def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError:
+    """The error for an engine's message. Damage is recognised in a query by its storage wording and, while opening, more broadly."""
+    thrown = _THROWN.search(text)
+    if thrown:
+        return not_there(thrown["what"], thrown["id"])
+    for code, template, pattern in _PATTERNS:
+        if code == "damaged" and not opening and not _is_storage_failure(text):
+            continue
+        if re.search(pattern, text, re.IGNORECASE):
+            return StorageError(template, code=code, recoverable=code in {"locked", "disk_full"}, **_params(code, path, text))
+    if opening:
+        return StorageError(DAMAGED, code="damaged", path=path, detail=text)
+    return StorageError(QUERY, code="query", recoverable=is_retryable(text), detail=text)
+
+
+def _is_storage_failure(text: str) -> bool:
+    return bool(re.search(r"key-value store|datastore|storage engine|IO error|panick", text, re.IGNORECASE))
+
+
+def _params(code: str, path: object, text: str) -> dict[str, Any]:
+    if code == "damaged":
+        return {"path": path, "detail": text}
+    if code == "disk_full":
+        free = free_bytes(path) if path is not None else 0
+        return {"path": path, "free_mb": free // 1_000_000, "needed_mb": MIN_FREE_BYTES // 1_000_000}
+    return {"path": path}

@@ -1,0 +1,57 @@
+"""What must hold before a database directory may be opened.
+
+The engine opens a directory that has lost its manifest as an empty database and says nothing, and fails half-way on a full disk, so
+both are looked at first.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import ahead, errors, refused
+from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
+
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", *ahead.NAMES, refused.FILE})
+"""Files that say nothing about whether a database was ever written here."""
+
+
+def has_content(directory: Path) -> bool:
+    """Whether a database was ever written into the directory."""
+    if not directory.is_dir():
+        return False
+    return any(entry.name not in OWN_FILES for entry in directory.iterdir())
+
+
+def manifest_exists(directory: Path) -> bool:
+    """Whether the directory has the engine's manifest, without which it would be taken for empty."""
+    return any((directory / "manifest").glob("*.manifest"))
+
+
+def check(directory: Path) -> None:
+    """Refuse to open a directory that cannot be written, has no room, lost its manifest, or whose name the engine cannot take.
+
+    Raises:
+        StorageError: ``read_only``, ``disk_full``, ``missing_manifest`` or ``bad_path``.
+    """
+    if "?" in str(directory.absolute()):
+        raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.from_text(f"{error.strerror} (os error {error.errno})", directory, opening=True) from error
+    if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
+        raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
+    free = free_bytes(directory)
+    if free < MIN_FREE_BYTES:
+        raise StorageError(
+            errors.DISK_FULL,
+            code="disk_full",
+            recoverable=True,
+            path=directory,
+            free_mb=free // 1_000_000,
+            needed_mb=MIN_FREE_BYTES // 1_000_000,
+        )
+    if has_content(directory) and not manifest_exists(directory):
+        raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)

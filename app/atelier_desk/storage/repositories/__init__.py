@@ -1,0 +1,65 @@
+"""One repository a noun, over one store."""
+
+from __future__ import annotations
+
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.lexical import LexicalResult, MemoryFilter
+from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
+from atelier_desk.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
+from atelier_desk.storage.repositories.memories import MemoryRepository
+from atelier_desk.storage.repositories.questions import QuestionRepository
+from atelier_desk.storage.repositories.reports import ReportRepository
+from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
+from atelier_desk.storage.repositories.tasks import TaskRepository
+from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
+from atelier_desk.storage.repositories.workflows import SearchHit, WorkflowRepository
+from atelier_desk.storage.store import Store
+
+__all__ = [
+    "AgentRepository",
+    "ApprovalRepository",
+    "ExecutionRepository",
+    "JournalRepository",
+    "LexicalResult",
+    "MemoryFilter",
+    "MemoryRepository",
+    "MessageRepository",
+    "ModelRepository",
+    "PromptFrameRepository",
+    "ProviderRepository",
+    "QuestionRepository",
+    "ReportRepository",
+    "Repositories",
+    "RunRepository",
+    "SearchHit",
+    "SettingsRepository",
+    "TaskRepository",
+    "WorkflowRepository",
+]
+
+
+class Repositories:
+    """All repositories of one open store.
+
+    Attributes:
+        store: the database; ``datadir``: the folder with the files that belong to it.
+    """
+
+    def __init__(self, store: Store, datadir: DataDir) -> None:
+        self.store = store
+        self.datadir = datadir
+        self.memories = MemoryRepository(store)
+        self.journal = JournalRepository(store)
+        self.workflows = WorkflowRepository(store, datadir, self.journal, purged=self.memories.workflow_deleted)
+        self.runs = RunRepository(store)
+        self.messages = MessageRepository(store)
+        self.executions = ExecutionRepository(store)
+        self.tasks = TaskRepository(store)
+        self.questions = QuestionRepository(store)
+        self.approvals = ApprovalRepository(store)
+        self.frames = PromptFrameRepository(store)
+        self.reports = ReportRepository(store, datadir)
+        self.agents = AgentRepository(store)
+        self.providers = ProviderRepository(store)
+        self.models = ModelRepository(store)
+        self.settings = SettingsRepository(store)

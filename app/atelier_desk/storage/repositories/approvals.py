@@ -1,0 +1,75 @@
+"""Requests for a person's yes, and what was sent to models."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.repositories.base import Repository, guard, upsert
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+
+class ApprovalRepository(Repository[ApprovalRequest]):
+    """Approval requests, decided ones too: they are the audit trail."""
+
+    table = tables.APPROVALS
+    what = "approval"
+
+    async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
+        """Requests nobody decided, oldest first; of all workflows that are not in the bin when none is named."""
+        condition = "workflow = $workflow" if workflow_id is not None else "workflow.deleted = false"
+        return await self._select(
+            f"WHERE status = $status AND {condition} ORDER BY created_at, id",
+            status=ApprovalStatus.PENDING.value,
+            workflow=record("workflow", workflow_id or ""),
+        )
+
+    async def list(self, workflow_id: str) -> list[ApprovalRequest]:
+        """All requests of a workflow, oldest first."""
+        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+
+    async def of_teams(self, workflow_id: str, root_run_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
+        """All requests of some root runs and of everything below them, oldest first."""
+        if not root_run_ids:
+            return []
+        return await self._select(
+            "WHERE workflow = $workflow AND root_run_id IN $roots ORDER BY created_at, id",
+            workflow=record("workflow", workflow_id),
+            roots=list(root_run_ids),
+        )
+
+    async def add_seen(self, approval_id: str, milliseconds: int) -> ApprovalRequest:
+        """Count time during which a card could be seen, and return the request as it is then.
+
+        Raises:
+            NotFoundError: there is no such request.
+        """
+        row = self.table.record(approval_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("UPDATE $row SET seen_ms += $ms RETURN NONE", {"row": row, "ms": milliseconds}),
+        )
+        return await self.get(approval_id)
+
+
+class PromptFrameRepository(Repository[PromptFrame]):
+    """System messages and tool definitions, each kept once a workflow."""
+
+    table = tables.FRAMES
+    what = "prompt frame"
+
+    async def save(self, frame: PromptFrame) -> None:
+        """Write it, new or not.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+        """
+        await self._store.write(guard(frame.workflow_id), upsert(self.table, frame))
+
+    async def list(self, workflow_id: str) -> list[PromptFrame]:
+        """All frames of a workflow, by id."""
+        return await self._select("WHERE workflow = $workflow ORDER BY id", workflow=record("workflow", workflow_id))

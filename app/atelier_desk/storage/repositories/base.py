@@ -1,0 +1,93 @@
+"""What the repositories share: statements, guards, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import LimitError, NotFoundError
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.store import Statement, Store
+
+M = TypeVar("M", bound=Model)
+LIMIT = N_("A list can give {maximum} entries at most; {limit} were asked for.")
+
+
+def page_size(limit: int) -> int:
+    """A limit that a list accepts.
+
+    Raises:
+        LimitError: below 1 or over ``limits.LIST_MAX``.
+    """
+    if not 1 <= limit <= limits.LIST_MAX:
+        raise LimitError(LIMIT, maximum=limits.LIST_MAX, limit=limit)
+    return limit
+
+
+def guard(workflow_id: str) -> Statement:
+    """Ends the transaction with ``NotFoundError`` when the workflow is gone, so that nothing is left behind by a late write."""
+    return Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
+
+
+def upsert(table: Table[M], value: M) -> Statement:
+    """Write one row, whole."""
+    row = table.encode(value)
+    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})
+
+
+def upsert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
+    """Write rows, whole; none for no values."""
+    return [upsert(table, value) for value in values]
+
+
+def insert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
+    """Write new rows in one statement; a key that exists is refused."""
+    if not values:
+        return []
+    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": [table.encode(value) for value in values]})]
+
+
+class Repository(Generic[M]):
+    """One noun's rows. Attributes: ``table`` describes how the noun is stored, ``what`` names it in errors."""
+
+    table: Table[M]
+    what: str
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, key: Any) -> M:
+        """The one with this id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = await self._find(key)
+        if found is None:
+            raise self.missing(key)
+        return found
+
+    def missing(self, key: Any) -> NotFoundError:
+        return errors.not_there(self.what, key)
+
+    async def _find(self, key: Any) -> M | None:
+        rows = await self._store.query(f"SELECT {self.table.columns} FROM $row", row=self.table.record(key))  # noqa: S608
+        return self.table.decode(rows[0]) if rows else None
+
+    async def _select(self, tail: str, /, **params: Any) -> list[M]:
+        """Rows by a condition, order and limit that are constants of the code."""
+        return self.table.decode_all(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
+
+    async def _delete(self, key: Any) -> None:
+        """Delete one row.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        row = self.table.record(key)
+        gone = Statement(errors.throw_not_found(self.what), {"guarded": row})
+        await self._store.write(gone, Statement("DELETE $row RETURN NONE", {"row": row}))

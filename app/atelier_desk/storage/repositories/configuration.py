@@ -1,0 +1,161 @@
+"""What the owner of the program configures: agents, providers, models and settings."""
+
+from __future__ import annotations
+
+import json
+
+from atelier_desk.domain.agent import Agent
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.settings import Settings
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.storage.rows import record, to_json
+from atelier_desk.storage.store import Statement, Store
+
+NAME_TAKEN = N_("There is an agent with the name {name} already.")
+
+
+class AgentRepository(Repository[Agent]):
+    """Agents; names are unique."""
+
+    table = tables.AGENTS
+    what = "agent"
+
+    async def save(self, agent: Agent) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            ConflictError: another agent has the name.
+        """
+        try:
+            await self._store.write(upsert(self.table, agent))
+        except StorageError as error:
+            if "already contains" in str(error):
+                raise ConflictError(NAME_TAKEN, name=agent.name) from error
+            raise
+
+    async def by_name(self, name: str) -> Agent:
+        """The agent of that name.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = await self._select("WHERE name = $name LIMIT 1", name=name)
+        if not found:
+            raise self.missing(name)
+        return found[0]
+
+    async def list(self) -> list[Agent]:
+        """All agents by name."""
+        return await self._select("ORDER BY name")
+
+    async def delete(self, agent_id: str) -> None:
+        """Delete one.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        await self._delete(agent_id)
+
+
+class ProviderRepository(Repository[ProviderConfig]):
+    """Providers by their name."""
+
+    table = tables.PROVIDERS
+    what = "provider"
+
+    async def save(self, config: ProviderConfig) -> None:
+        """Write the whole row, new or not."""
+        await self._store.write(upsert(self.table, config))
+
+    async def list(self) -> list[ProviderConfig]:
+        """All providers by name."""
+        return await self._select("ORDER BY name")
+
+    async def delete(self, name: str) -> None:
+        """Delete one with the models that are known of it.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        row = self.table.record(name)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("DELETE model WHERE provider = $name RETURN NONE", {"name": name}),
+            Statement("DELETE $row RETURN NONE", {"row": row}),
+        )
+
+
+class ModelRepository(Repository[ModelInfo]):
+    """Models by provider and name."""
+
+    table = tables.MODELS
+    what = "model"
+
+    async def save(self, model: ModelInfo) -> None:
+        """Write the whole row, new or not."""
+        await self._store.write(upsert(self.table, model))
+
+    async def get(self, provider: str, name: str = "") -> ModelInfo:
+        """One model.
+
+        Raises:
+            NotFoundError: it is not stored.
+        """
+        found = await self._find([provider, name])
+        if found is None:
+            raise errors.not_there(self.what, f"{provider}/{name}")
+        return found
+
+    async def list(self, provider: str | None = None) -> list[ModelInfo]:
+        """All models, or those of one provider, by provider and name."""
+        condition = "WHERE provider = $provider" if provider is not None else ""
+        return await self._select(f"{condition} ORDER BY provider, name", provider=provider or "")
+
+    async def delete(self, provider: str, name: str) -> None:
+        """Delete one.
+
+        Raises:
+            NotFoundError: it is not stored.
+        """
+        await self.get(provider, name)
+        await self._store.write(Statement("DELETE $row RETURN NONE", {"row": self.table.record([provider, name])}))
+
+
+class SettingsRepository:
+    """Settings, one row a field, as JSON; a field without a row has its default."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def load(self) -> Settings:
+        """All settings. A row that this program does not know is left alone; one whose value it does not accept counts as unset."""
+        rows = await self._store.query("SELECT id, `value` FROM setting")
+        stored = {row["id"].id: json.loads(row["value"]) for row in rows}
+        known = {name: value for name, value in stored.items() if name in Settings.model_fields}
+        return _accepted(known)
+
+    async def save(self, settings: Settings) -> None:
+        """Write every setting in one transaction."""
+        await self._store.write(
+            *(
+                Statement(
+                    "UPSERT $row CONTENT $content RETURN NONE",
+                    {"row": record("setting", name), "content": {"value": to_json(getattr(settings, name))}},
+                )
+                for name in Settings.model_fields
+            )
+        )
+
+
+def _accepted(values: dict[str, object]) -> Settings:
+    """Settings from stored values, without those that do not validate."""
+    from pydantic import ValidationError
+
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        wrong = {str(item["loc"][0]) for item in error.errors()}
+        return Settings.model_validate({name: value for name, value in values.items() if name not in wrong})

@@ -1,0 +1,353 @@
+"""Memories, their vectors, and full text search in them."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.lexical import Entry, LexicalIndex, LexicalResult, MemoryFilter, pack
+from atelier_desk.storage.repositories.base import Repository, guard, page_size
+from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.text import content_words, search_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LOAD_PAGE = 2_000
+"""Rows read at a time: decoding holds the interpreter for about 25 ms."""
+COMPACT = 200
+"""Characters of the content that a compact list keeps."""
+RETRIEVED_MAX = 50
+
+
+class MemoryRepository(Repository[Memory]):
+    """Memories. Searches never return what has expired; ``delete_expired`` removes it."""
+
+    table = tables.MEMORIES
+    what = "memory"
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._index: LexicalIndex | None = None
+        self._loading = asyncio.Lock()
+        self._removed_meanwhile: set[str] = set()
+
+    async def save(self, memory: Memory, vector: np.ndarray | None = None) -> Memory:
+        """Write a memory, new or not, with its vector or without.
+
+        A vector belongs to ``memory.embedder``. Without one, an unchanged content keeps the vectors it has, a changed one loses them.
+        Returns the memory as it was stored.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+            ValueError: a vector without the name of its embedder.
+        """
+        if vector is not None and not memory.embedder:
+            raise ValueError("a vector needs the name of its embedder")
+        before = await self._find(memory.id)
+        same = before is not None and before.content == memory.content
+        if vector is None:
+            memory = memory.model_copy(update={"embedder": before.embedder if before is not None and same else ""})
+        terms = pack(await self.stems(memory.content))
+        content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
+        statements = [guard(memory.workflow_id)] if memory.workflow_id else []
+        statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
+        kept = record("memory_vector", [memory.id, memory.embedder])
+        if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
+            gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
+            statements.append(Statement(gone, {"row": content["id"], "kept": kept if vector is not None else None}))
+        if vector is not None:
+            statements.append(_vector_statement(memory, vector))
+        await self._store.write(*statements)
+        if self._index is not None:
+            self._index.add(_entry(memory, terms))
+        return memory
+
+    async def set_vector(self, memory_id: str, embedder: str, vector: np.ndarray) -> None:
+        """Give a memory the vector of another embedder; vectors of the others stay until ``drop_vectors``.
+
+        Raises:
+            NotFoundError: there is no such memory.
+        """
+        memory = (await self.get(memory_id)).model_copy(update={"embedder": embedder})
+        row = self.table.record(memory_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("UPDATE $row SET embedder = $embedder RETURN NONE", {"row": row, "embedder": embedder}),
+            _vector_statement(memory, vector),
+        )
+
+    async def list(
+        self,
+        *,
+        workflow_id: str | None = None,
+        scope: MemoryScope | None = MemoryScope.BOTH,
+        type: MemoryType | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 100,
+        offset: int = 0,
+        mode: str = "full",
+    ) -> list[Memory]:
+        """Memories that have not expired, latest changed first.
+
+        Args:
+            scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
+            mode: ``compact`` cuts contents to 200 characters.
+        """
+        conditions = ["(expires_at = NONE OR expires_at > $now)"]
+        home = _home_condition(workflow_id, scope)
+        if home:
+            conditions.append(home)
+        if type is not None:
+            conditions.append("type = $type")
+        if tags:
+            conditions.append("tags CONTAINSALL $tags")
+        found = await self._select(
+            f"WHERE {' AND '.join(conditions)} ORDER BY recency, id LIMIT $limit START $offset",
+            now=self._store.clock.now(),
+            workflow=record("workflow", workflow_id or ""),
+            type=type.value if type is not None else "",
+            tags=list(tags),
+            limit=page_size(limit),
+            offset=offset,
+        )
+        if mode == "compact":
+            return [
+                each if len(each.content) <= COMPACT else each.model_copy(update={"content": each.content[: COMPACT - 1] + "…"})
+                for each in found
+            ]
+        return found
+
+    async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
+        """Those of the memories that exist, in the order of the ids."""
+        rows = await self._store.query(f"SELECT {self.table.columns} FROM $rows", rows=[self.table.record(each) for each in memory_ids])  # noqa: S608
+        found = {memory.id: memory for memory in self.table.decode_all(rows)}
+        return [found[each] for each in memory_ids if each in found]
+
+    async def delete(self, memory_id: str) -> None:
+        """Delete a memory and its vectors.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        row = self.table.record(memory_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": row}),
+            Statement("DELETE $row RETURN NONE", {"row": row}),
+        )
+        self._forget([memory_id])
+
+    async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
+        """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
+        home = "workflow = NONE" if workflow_id is None else "workflow = $workflow"
+        params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
+        return await self._delete_where(f"type = $type AND {home}", params)
+
+    async def delete_expired(self) -> int:
+        """Delete what has expired by now. Returns how many there were."""
+        return await self._delete_where("expires_at != NONE AND expires_at <= $now", {"now": self._store.clock.now()})
+
+    async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
+        """What there is, expired memories left out: ``total``, ``workflow`` and ``general`` counts, ``by_type`` and ``tags`` with counts.
+
+        With a workflow its memories and the general ones are counted, without one the general ones alone.
+        """
+        rows = await self._store.query(
+            "SELECT workflow, type, tags FROM memory WHERE (workflow = NONE OR workflow = $workflow) "
+            "AND (expires_at = NONE OR expires_at > $now)",
+            workflow=record("workflow", workflow_id or ""),
+            now=self._store.clock.now(),
+        )
+        by_type = {kind.value: 0 for kind in MemoryType}
+        tags: dict[str, int] = {}
+        for row in rows:
+            by_type[row["type"]] += 1
+            for tag in row["tags"]:
+                tags[tag] = tags.get(tag, 0) + 1
+        own = sum(row.get("workflow") is not None for row in rows)
+        ordered = dict(sorted(tags.items(), key=lambda item: (-item[1], item[0])))
+        return {"total": len(rows), "workflow": own, "general": len(rows) - own, "by_type": by_type, "tags": ordered}
+
+    async def count(self) -> int:
+        """How many memories there are, expired ones too."""
+        rows = await self._store.query("SELECT count() AS n FROM memory GROUP ALL")
+        return rows[0]["n"] if rows else 0
+
+    async def mark_retrieved(self, memory_ids: Sequence[str], run_id: str) -> None:
+        """Remember that a run found these memories: newest last, 50 at most."""
+        if not memory_ids:
+            return
+        await self._store.write(
+            Statement(
+                "UPDATE $rows SET retrieved_by = array::reverse(array::slice("
+                "array::prepend(array::reverse(array::complement(retrieved_by, [$run])), $run), 0, $most)) RETURN NONE",
+                {"rows": [self.table.record(each) for each in memory_ids], "run": run_id, "most": RETRIEVED_MAX},
+            )
+        )
+
+    # Vectors
+
+    async def vectors(self, embedder: str, *, after: str = "", limit: int = LOAD_PAGE) -> tuple[builtins.list[str], np.ndarray]:
+        """One page of an embedder's vectors: ids in order, and a float32 matrix of shape (ids, dimension).
+
+        Read on with ``after`` set to the last id until no ids come.
+        """
+        import numpy as np
+
+        rows = await self._store.query(
+            "SELECT memory, vector FROM memory_vector WHERE embedder = $embedder AND memory > $after ORDER BY memory LIMIT $limit",
+            embedder=embedder,
+            after=self.table.record(after),
+            limit=limit,
+        )
+        if not rows:
+            return [], np.empty((0, 0), dtype=np.float32)
+        matrix = np.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(len(rows), -1)
+        return [row["memory"].id for row in rows], matrix.astype(np.float32, copy=False)
+
+    async def without_vector(self, embedder: str, limit: int = 100, *, after: str = "") -> builtins.list[Memory]:
+        """Memories whose current vector is not this embedder's, by id from ``after`` on."""
+        return await self._select(
+            "WHERE id > $after AND embedder != $embedder ORDER BY id LIMIT $limit",
+            after=self.table.record(after),
+            embedder=embedder,
+            limit=page_size(limit),
+        )
+
+    async def drop_vectors(self, keep: str) -> None:
+        """Delete all vectors of other embedders than ``keep``."""
+        await self._store.write(Statement("DELETE memory_vector WHERE embedder != $keep RETURN NONE", {"keep": keep}))
+
+    # Full text
+
+    async def full_text(self, query: str, limit: int = 200, filters: MemoryFilter | None = None) -> builtins.list[tuple[str, float]]:
+        """Ids and raw scores of the memories that share words with a text, best first; see ``lexical``."""
+        return (await self.lexical(query, limit, filters)).hits
+
+    async def lexical(self, query: str, limit: int = 200, filters: MemoryFilter | None = None) -> LexicalResult:
+        """Like ``full_text``, with the best score the query could reach: ``score / best`` is the lexical part of a relevance."""
+        stems = await self.stems(query)
+        index = await self._loaded()
+        return index.search(stems, limit, filters or MemoryFilter(scope=None), self._store.clock.now().timestamp())
+
+    async def matching(self, filters: MemoryFilter) -> set[str]:
+        """Ids of all memories that a filter accepts and that have not expired, for searches by vector."""
+        return (await self._loaded()).ids(filters, self._store.clock.now().timestamp())
+
+    async def stems(self, text: str) -> builtins.list[tuple[str, str]]:
+        """English and French stem of each content word of a text."""
+        found = content_words(text)
+        if not found:
+            return []
+        joined = " ".join(found)
+        english, french = await self._store.query(
+            "RETURN [search::analyze('english', $text), search::analyze('french', $text)]", text=joined
+        )
+        return builtins.list(zip(english, french, strict=True))
+
+    async def warm(self) -> None:
+        """Load the words of all memories now instead of at the first search (about 30 ms a thousand)."""
+        await self._loaded()
+
+    def reload(self) -> None:
+        """Read the words again at the next search: rows were written by another way than this repository."""
+        self._index = None
+
+    def workflow_deleted(self, workflow_id: str) -> None:
+        """A workflow's memories are gone."""
+        if self._index is not None:
+            self._index.remove_where(workflow_id)
+
+    async def _loaded(self) -> LexicalIndex:
+        async with self._loading:
+            if self._index is None:
+                self._removed_meanwhile = set()
+                self._index = LexicalIndex()  # saves go into it while the older rows are read
+                try:
+                    entries = await self._entries()
+                except BaseException:
+                    self._index = None
+                    raise
+                self._index.load(entry for entry in entries if entry.id not in self._removed_meanwhile)
+            return self._index
+
+    async def _entries(self) -> builtins.list[Entry]:
+        entries: builtins.list[Entry] = []
+        after = ""
+        while rows := await self._store.query(
+            "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
+            after=self.table.record(after),
+            limit=LOAD_PAGE,
+        ):
+            entries += [_entry_of_row(row) for row in rows]
+            after = rows[-1]["id"].id
+        return entries
+
+    def _forget(self, memory_ids: Sequence[str]) -> None:
+        self._removed_meanwhile.update(memory_ids)
+        if self._index is not None:
+            for each in memory_ids:
+                self._index.remove(each)
+
+    async def _delete_where(self, condition: str, params: dict[str, Any]) -> int:
+        """Delete memories by a condition that is a constant of the code, in one transaction."""
+        ids, _, _ = await self._store.transact(
+            Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
+            Statement(f"DELETE memory_vector WHERE memory IN (SELECT VALUE id FROM memory WHERE {condition}) RETURN NONE", params),  # noqa: S608
+            Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
+        )
+        self._forget([each.id for each in ids])
+        return len(ids)
+
+
+def _compact(memory: Memory) -> Memory:
+    if len(memory.content) <= COMPACT:
+        return memory
+    return memory.model_copy(update={"content": memory.content[: COMPACT - 1] + "…"})
+
+
+def _home_condition(workflow_id: str | None, scope: MemoryScope | None) -> str:
+    if scope is None:
+        return ""
+    if scope is MemoryScope.GENERAL or (scope is MemoryScope.BOTH and workflow_id is None):
+        return "workflow = NONE"
+    return "workflow = $workflow" if scope is MemoryScope.WORKFLOW else "(workflow = NONE OR workflow = $workflow)"
+
+
+def _vector_statement(memory: Memory, vector: np.ndarray) -> Statement:
+    import numpy as np
+
+    data = np.ascontiguousarray(vector, dtype="<f4").reshape(-1)
+    content = {
+        "memory": record("memory", memory.id),
+        "workflow": record("workflow", memory.workflow_id) if memory.workflow_id else None,
+        "embedder": memory.embedder,
+        "dimension": int(data.shape[0]),
+        "vector": data.tobytes(),
+    }
+    row = record("memory_vector", [memory.id, memory.embedder])
+    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row, "content": content})
+
+
+def _entry(memory: Memory, terms: bytes) -> Entry:
+    entry = Entry(memory.id, terms, memory.workflow_id, memory.type.value, frozenset(memory.tags))
+    return replace(entry, expires=memory.expires_at.timestamp()) if memory.expires_at else entry
+
+
+def _entry_of_row(row: dict[str, Any]) -> Entry:
+    home, expires = row.get("workflow"), row.get("expires_at")
+    return Entry(
+        row["id"].id,
+        row["terms"],
+        home.id if home is not None else None,
+        row["type"],
+        frozenset(row["tags"]),
+        plain_time(expires).timestamp() if expires is not None else float("inf"),
+    )

@@ -1,0 +1,177 @@
+"""Runs, their journal and the reply that is being received."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from atelier_desk.domain.events import RunEvent
+from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.storage import tables
+from atelier_desk.storage.batch import guarded
+from atelier_desk.storage.commit import Commit, PartialReply
+from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.tables import EVENTS
+
+_ALIVE = [status.value for status in RunStatus if not status.final]
+
+
+class RunLink(NamedTuple):
+    """A run's place in its conversation."""
+
+    id: str
+    previous_run_id: str | None
+    parent_run_id: str | None
+
+
+class RunRepository(Repository[Run]):
+    """The rows that sum up the journals."""
+
+    table = tables.RUNS
+    what = "run"
+
+    async def list(self, workflow_id: str) -> list[Run]:
+        """All runs of a workflow, oldest first, sub-agents' runs included."""
+        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+
+    async def links(self, workflow_id: str) -> builtins.list[RunLink]:
+        """How the runs of a workflow follow each other, oldest first; six times faster than ``list`` where there are thousands."""
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), parent_run && record::id(parent_run), "
+            "time::micros(created_at)] FROM run WHERE workflow = $workflow",
+            workflow=record("workflow", workflow_id),
+        )
+        return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
+
+    async def alive(self) -> builtins.list[Run]:
+        """Runs whose status is not final, oldest first."""
+        return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)
+
+    async def children(self, run_id: str) -> builtins.list[Run]:
+        """The sub-agents a run started, oldest first."""
+        return await self._select("WHERE parent_run = $parent ORDER BY created_at, id", parent=record("run", run_id))
+
+    async def teams(self, root_run_ids: Sequence[str]) -> builtins.list[Run]:
+        """Some root runs and everything below them, oldest first; one query however deep they go."""
+        if not root_run_ids:
+            return []
+        return await self._select("WHERE correlation_id IN $roots ORDER BY created_at, id", roots=list(root_run_ids))
+
+    async def save(self, run: Run) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+        """
+        await self._store.write(guard(run.workflow_id), upsert(self.table, run))
+
+
+_EVENT_COLUMNS = "id, workflow, run, seq, stream_from, v, time, body"
+
+
+class JournalRepository:
+    """What happened, in order; appended through ``commit`` alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known = store.known
+
+    async def commit(self, commit: Commit) -> None:
+        """Write everything of a commit in one transaction; returns when it is durable.
+
+        What the database could not refuse is kept first and written soon (see ``atelier_desk.storage.behind``); the rest is written at once.
+
+        Raises:
+            NotFoundError: the workflow is gone.
+            StorageError: nothing was kept; an event number that exists already in its run is refused.
+        """
+        commit = self._known.needed(commit)
+        if self._known.follows(commit) and await self._store.keep(commit, lambda: self._known.learn(commit)):
+            return
+        statements = guarded(commit)
+        if statements:
+            try:
+                await self._store.write(*statements)
+            except BaseException:
+                self._known.forget(commit.workflow_id)
+                raise
+        self._known.learn(commit)
+
+    async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of a run with a number above ``after``, in order."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit",  # noqa: S608
+                run=record("run", run_id),
+                after=after,
+                limit=page_size(limit),
+            )
+        )
+
+    async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of a workflow with a ``stream_from`` above ``after_stream``, in the order they happened; those of its runs and its own."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit",
+                workflow=record("workflow", workflow_id),
+                after=max(0, after_stream),
+                limit=page_size(limit),
+            )
+        )
+
+    async def of_runs(self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of several runs in the order of the workflow's stream; of all types when none is named."""
+        if not run_ids:
+            return []
+        kinds = " AND type IN $types" if types else ""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run IN $runs{kinds} "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit START $offset",
+                runs=[record("run", each) for each in run_ids],
+                types=list(types),
+                limit=page_size(limit),
+                offset=offset,
+            )
+        )
+
+    async def of_type(self, workflow_id: str, type: str, *, offset: int = 0, limit: int = 1000) -> list[RunEvent]:
+        """Events of one type in a workflow, those of its runs and its own, in the order they happened."""
+        return EVENTS.decode_all(
+            await self._store.query(
+                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND type = $type "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit START $offset",
+                workflow=record("workflow", workflow_id),
+                type=type,
+                limit=page_size(limit),
+                offset=offset,
+            )
+        )
+
+    async def save_partial(self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str) -> None:
+        """Keep what was received so far of a reply; one a run.
+
+        Raises:
+            NotFoundError: the workflow is gone.
+        """
+        partial = PartialReply(run_id, workflow_id, message_id, content, reasoning, self._store.clock.now())
+        await self.commit(Commit(partials=(partial,)))
+
+    async def partial(self, run_id: str) -> dict[str, Any] | None:
+        """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``updated_at``."""
+        rows = await self._store.query("SELECT * FROM $row", row=record("partial_reply", run_id))
+        if not rows:
+            return None
+        row = rows[0]
+        return {
+            "run_id": run_id,
+            "workflow_id": row["workflow"].id,
+            "message_id": row["message_id"],
+            "content": row["content"],
+            "reasoning": row["reasoning"],
+            "updated_at": plain_time(row["updated_at"]),
+        }

@@ -1,0 +1,59 @@
+"""Tasks of a workflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+
+class TaskRepository(Repository[Task]):
+    """Tasks. Another workflow's task does not exist here."""
+
+    table = tables.TASKS
+    what = "task"
+
+    async def save(self, task: Task) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            NotFoundError: its workflow is gone.
+        """
+        await self._store.write(guard(task.workflow_id), upsert(self.table, task))
+
+    async def get(self, workflow_id: str, task_id: Any = None) -> Task:
+        """One task of a workflow.
+
+        Raises:
+            NotFoundError: there is none, or it belongs to another workflow.
+        """
+        found = await self._find(task_id)
+        if found is None or found.workflow_id != workflow_id:
+            raise self.missing(task_id)
+        return found
+
+    async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = 100) -> list[Task]:
+        """Tasks in the order of their pane."""
+        wanted = "AND status = $status" if status is not None else ""
+        return await self._select(
+            f"WHERE workflow = $workflow {wanted} ORDER BY position, created_at, id LIMIT $limit",
+            workflow=record("workflow", workflow_id),
+            status=status.value if status is not None else "",
+            limit=page_size(limit),
+        )
+
+    async def delete(self, workflow_id: str, task_id: str) -> None:
+        """Delete one task of a workflow.
+
+        Raises:
+            NotFoundError: there is none, or it belongs to another workflow.
+        """
+        await self.get(workflow_id, task_id)
+        row = self.table.record(task_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
+        )

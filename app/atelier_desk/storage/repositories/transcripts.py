@@ -1,0 +1,79 @@
+"""What a transcript shows: messages and tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atelier_desk.domain.workflow import Message, ToolExecution
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.repositories.base import Repository, page_size
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+
+class MessageRepository(Repository[Message]):
+    """Messages; the journal's commits write them."""
+
+    table = tables.MESSAGES
+    what = "message"
+
+    async def page(
+        self, workflow_id: str, *, before: int | None = None, limit: int = 100, run_ids: Sequence[str] | None = None
+    ) -> list[Message]:
+        """The newest messages below the number ``before`` (None: of all), oldest first.
+
+        Args:
+            run_ids: only messages of these runs: the branch that is shown.
+        """
+        conditions = "workflow = $workflow"
+        if before is not None:
+            conditions += " AND back > $back"
+        if run_ids is not None:
+            conditions += " AND run IN $runs"
+        found = await self._select(
+            f"WHERE {conditions} ORDER BY back LIMIT $limit",
+            workflow=record("workflow", workflow_id),
+            back=-(before or 0),
+            runs=[record("run", each) for each in run_ids or ()],
+            limit=page_size(limit),
+        )
+        return found[::-1]
+
+    async def set_pinned(self, message_id: str, pinned: bool) -> None:
+        """Pin or unpin a message.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
+        row = self.table.record(message_id)
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("UPDATE $row SET pinned = $pinned RETURN NONE", {"row": row, "pinned": pinned}),
+        )
+
+
+class ExecutionRepository(Repository[ToolExecution]):
+    """Tool calls; the journal's commits write them."""
+
+    table = tables.EXECUTIONS
+    what = "tool call"
+
+    async def for_runs(self, run_ids: Sequence[str]) -> list[ToolExecution]:
+        """All calls of some runs, in the order in which they began."""
+        if not run_ids:
+            return []
+        return await self._select("WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids])
+
+    async def for_messages(self, message_ids: Sequence[str]) -> list[ToolExecution]:
+        """All calls that some replies made, in the order in which they began."""
+        if not message_ids:
+            return []
+        return await self._select("WHERE message_id IN $messages ORDER BY started_at, id", messages=list(message_ids))
+
+    async def recent(self, workflow_id: str, limit: int = 100) -> list[ToolExecution]:
+        """The newest calls of a workflow, newest first."""
+        return await self._select(
+            "WHERE workflow = $workflow ORDER BY recency LIMIT $limit",
+            workflow=record("workflow", workflow_id),
+            limit=page_size(limit),
+        )

@@ -1,0 +1,139 @@
+"""Between domain models and rows: one ``Table`` describes how a model is stored.
+
+Plain values and lists of strings have columns of their own type; times are datetimes; ids of other things are record links; nested
+values are JSON text, which alone keeps integers beyond 64 bits, nulls and absent keys exactly as they were.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_json as to_json_bytes
+
+from atelier_desk.domain.base import Model
+from atelier_desk.storage import wire
+
+if TYPE_CHECKING:
+    from surrealdb import RecordID
+
+M = TypeVar("M", bound=Model)
+
+
+def record(table: str, key: Any) -> RecordID:
+    """The id of a record; ``key`` is a string or a list of strings."""
+    from surrealdb import RecordID
+
+    return RecordID(table, key)
+
+
+def to_json(value: Any) -> str:
+    """JSON text of a domain value; where it holds half a character, in ASCII, so that even that survives."""
+    try:
+        return to_json_bytes(value, inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, UnicodeError):
+        return json.dumps(to_jsonable_python(value, inf_nan_mode="constants"), separators=(",", ":"))
+
+
+def plain_time(value: datetime) -> datetime:
+    """The driver's datetime (a subclass that remembers nanoseconds) as an ordinary one in UTC."""
+    return datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC)
+
+
+class Table(Generic[M]):
+    """How one model is stored.
+
+    Args:
+        name: the table.
+        model: the domain model.
+        links: field → table it points to; the column is the field without ``_id``.
+        json_fields: fields kept as JSON text.
+        key: makes the record key from a model; the default is its ``id``. Then the model's key fields are ordinary columns too.
+        extra: further columns made from the model, for search; they are not read back.
+        order: computed columns that lists are ordered by; the engine wants them in the selection.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: type[M],
+        *,
+        links: Mapping[str, str] | None = None,
+        json_fields: Iterable[str] = (),
+        key: Callable[[M], Any] | None = None,
+        extra: Callable[[M], dict[str, Any]] | None = None,
+        order: Iterable[str] = (),
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.links = dict(links or {})
+        self.json_fields = frozenset(json_fields)
+        self._key = key
+        self._extra = extra
+        self._fields = [field for field in model.model_fields if field != "id" or key is not None]
+        self.columns = ", ".join(["id", *(self.column(field) for field in self._fields if field != "id"), *order])
+        wire.learn("id", *map(self.column, self._fields))
+
+    def column(self, field: str) -> str:
+        """The column of a field."""
+        return field.removesuffix("_id") if field in self.links else field
+
+    def record(self, key: Any) -> RecordID:
+        return record(self.name, key)
+
+    def encode(self, value: M) -> dict[str, Any]:
+        """The whole row, its record id included."""
+        row = {self.column(field): self._out(field, getattr(value, field)) for field in self._fields}
+        row["id"] = self.record(self._key(value) if self._key else value.id)  # type: ignore[attr-defined]
+        if self._extra:
+            row.update(self._extra(value))
+        return row
+
+    def changes(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Columns for some fields only, for ``UPDATE … MERGE``.
+
+        Raises:
+            KeyError: a field the model does not have.
+        """
+        unknown = set(fields) - set(self._fields)
+        if unknown:
+            raise KeyError(f"{self.model.__name__} has no field {', '.join(sorted(unknown))}")
+        return {self.column(field): self._out(field, value) for field, value in fields.items()}
+
+    def decode(self, row: Mapping[str, Any]) -> M:
+        """The model of a row; columns that belong to no field are left out."""
+        values: dict[str, Any] = {} if self._key else {"id": row["id"].id}
+        for field in self._fields:
+            found = row.get(self.column(field))
+            if found is not None:
+                values[field] = self._in(field, found)
+        return self.model.model_validate(values)
+
+    def decode_all(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
+        return [self.decode(row) for row in rows]
+
+    def _out(self, field: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if field in self.links:
+            return record(self.links[field], value) if value else None
+        if field in self.json_fields:
+            return to_json(value)
+        if isinstance(value, Enum):
+            return value.value
+        if isinstance(value, tuple):
+            return list(value)
+        return value
+
+    def _in(self, field: str, value: Any) -> Any:
+        if field in self.links:
+            return value.id
+        if field in self.json_fields:
+            return json.loads(value)
+        if isinstance(value, datetime):
+            return plain_time(value)
+        return value

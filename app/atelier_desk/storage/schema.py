@@ -1,0 +1,106 @@
+"""The schema: an ordered registry of migrations and what applies them.
+
+A migration is a coroutine registered under the version it leads to. It must be idempotent: a program killed in the middle runs it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.storage import errors
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.rows import record
+
+VERSION_TABLE = "schema_version"
+
+
+class Migrator:
+    """What a migration works with: statements that raise when they fail."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def run(self, sql: str, **params: Any) -> list[Any]:
+        """Run statements and return the result of each.
+
+        Raises:
+            StorageError: a statement failed.
+        """
+        outcomes = await self._engine.run(sql, params)
+        for outcome in outcomes:
+            if not outcome.ok:
+                raise errors.from_text(str(outcome.value), self._engine.path)
+        return [outcome.value for outcome in outcomes]
+
+
+class Migration(NamedTuple):
+    version: int
+    name: str
+    apply: Callable[[Migrator], Awaitable[None]]
+
+
+_registry: dict[int, Migration] = {}
+
+
+def migration(version: int, name: str) -> Callable[[Callable[[Migrator], Awaitable[None]]], Callable[[Migrator], Awaitable[None]]]:
+    """Register a migration under the version it leads to."""
+
+    def register(function: Callable[[Migrator], Awaitable[None]]) -> Callable[[Migrator], Awaitable[None]]:
+        if version in _registry:
+            raise ValueError(f"two migrations lead to version {version}")
+        _registry[version] = Migration(version, name, function)
+        return function
+
+    return register
+
+
+def migrations() -> list[Migration]:
+    """All migrations in order; their versions are 1, 2, 3 … without gaps."""
+    from atelier_desk.storage import migrations as package
+
+    package.load()
+    ordered = [_registry[version] for version in sorted(_registry)]
+    if [item.version for item in ordered] != list(range(1, len(ordered) + 1)):
+        raise ValueError("migration versions must be 1, 2, 3 … without gaps")
+    return ordered
+
+
+def latest() -> int:
+    """The version this program writes."""
+    return len(migrations())
+
+
+async def current(engine: Engine) -> int:
+    """The version of an open database, 0 when it has none yet."""
+    migrator = Migrator(engine)
+    tables = (await migrator.run("INFO FOR DB"))[0]["tables"]
+    if VERSION_TABLE not in tables:
+        return 0
+    rows = (await migrator.run(f"SELECT VALUE version FROM {VERSION_TABLE} WHERE version != NONE"))[0]  # noqa: S608
+    return max(rows, default=0)
+
+
+async def tables(engine: Engine) -> list[str]:
+    """Names of all tables of an open database, sorted."""
+    return sorted((await Migrator(engine).run("INFO FOR DB"))[0]["tables"])
+
+
+async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:
+    """Apply the migrations after ``start`` in order, up to ``stop`` (default: all), and record each. Returns the version reached."""
+    migrator = Migrator(engine)
+    reached = start
+    for item in migrations():
+        if item.version <= start or (stop is not None and item.version > stop):
+            continue
+        await item.apply(migrator)
+        await migrator.run(
+            "UPSERT $row SET version = $version, name = $name, applied_at = $now RETURN NONE",
+            row=record(VERSION_TABLE, str(item.version)),
+            version=item.version,
+            name=item.name,
+            now=clock.now(),
+        )
+        reached = item.version
+    return reached

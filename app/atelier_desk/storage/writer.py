@@ -1,0 +1,202 @@
+"""The single writer: transactions wait in a queue, and those that wait together share one commit.
+
+A commit costs one disk sync however much it holds, so under load the cost a transaction falls with the number that wait. Each
+transaction stays atomic: when a group fails, its members are tried one by one, and only those that fail by themselves are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import errors
+from atelier_desk.storage.engine import Engine, Outcome
+
+GROUP_MAX = 64
+"""Most transactions of one commit."""
+RETRIES = 8
+RETRY_FIRST_S = 0.005
+_NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_CONTROL = re.compile(r"\s*(RETURN|BEGIN|COMMIT|CANCEL)\b", re.IGNORECASE)
+_CONSEQUENCE = re.compile(r"not executed due to|transaction was aborted due to a prior error")
+
+
+class Statement(NamedTuple):
+    """One SurrealQL statement and its parameters; values never go into the text."""
+
+    sql: str
+    params: dict[str, Any]
+
+
+class CommitCounter(Protocol):
+    """Numbers the commits in the database and, after each, in a file beside it: see ``atelier_desk.storage.commits``."""
+
+    def statement(self) -> Statement:
+        """Goes into the transaction that makes the next commit."""
+        ...
+
+    def committed(self) -> None:
+        """The commit with the next number is durable."""
+        ...
+
+
+class _Job(NamedTuple):
+    statements: tuple[Statement, ...]
+    done: asyncio.Future[list[Any]]
+
+
+def rename(statement: Statement, prefix: str) -> Statement:
+    """The statement with its parameters renamed, so that several can share one request."""
+    params = statement.params
+
+    def replace(match: re.Match[str]) -> str:
+        return f"${prefix}{match[1]}" if match[1] in params else match[0]
+
+    return Statement(_NAME.sub(replace, statement.sql), {f"{prefix}{name}": value for name, value in params.items()})
+
+
+class Writer:
+    """Takes transactions one after the other, from any number of tasks.
+
+    Args:
+        counter: numbers the commits, None to leave them uncounted.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock, *, counter: CommitCounter | None = None) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._counter = counter
+        self._queue: deque[_Job] = deque()
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+        self._turn = asyncio.Lock()
+        self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
+
+    async def transact(self, statements: Sequence[Statement]) -> list[Any]:
+        """Run the statements as one transaction and return their results after the commit.
+
+        Cancelling the wait takes the transaction back only when it has not begun.
+
+        Raises:
+            StorageError, NotFoundError: the transaction failed; nothing of it is kept.
+        """
+        if self._closing:
+            raise StorageError(errors.CLOSED, code="query")
+        if not statements:
+            return []
+        for statement in statements:
+            if _CONTROL.match(statement.sql):
+                raise StorageError(errors.QUERY, code="query", detail="RETURN, BEGIN, COMMIT and CANCEL would end the shared transaction")
+        job = _Job(tuple(statements), asyncio.get_running_loop().create_future())
+        self._queue.append(job)
+        self._idle.clear()
+        self._wake.set()
+        return await job.done
+
+    async def drain(self) -> None:
+        """Wait until everything that was queued is committed or refused."""
+        await self._idle.wait()
+
+    @contextlib.asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """Hold every commit back while the block runs; what was committed before is complete."""
+        async with self._turn:
+            yield
+
+    async def close(self) -> None:
+        """Finish the queue, take no more."""
+        self._closing = True
+        self._wake.set()
+        await self._task
+
+    async def _work(self) -> None:
+        while True:
+            while self._queue:
+                jobs = [job for job in (self._queue.popleft() for _ in range(min(GROUP_MAX, len(self._queue)))) if not job.done.cancelled()]
+                if jobs:
+                    async with self._turn:
+                        await self._commit(jobs)
+            self._idle.set()
+            if self._closing:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _commit(self, jobs: list[_Job]) -> None:
+        """One commit for all; one by one when that fails."""
+        try:
+            results = await self._attempt(jobs)
+        except Exception as error:  # whatever it is belongs to who asked; the writer goes on
+            if len(jobs) == 1:
+                _fail(jobs[0], error)
+                return
+            for job in jobs:
+                await self._commit([job])
+            return
+        for job, values in zip(jobs, results, strict=True):
+            if not job.done.done():
+                job.done.set_result(values)
+
+    async def _attempt(self, jobs: list[_Job]) -> list[list[Any]]:
+        """Run a group as one transaction, again and again while the engine says that it can be retried."""
+        delay = RETRY_FIRST_S
+        for attempt in range(RETRIES):
+            outcomes = await self._run(jobs)
+            failure = _cause(outcomes)
+            if failure is None and len(outcomes) != 2 + sum(len(job.statements) for job in jobs) + (self._counter is not None):
+                raise StorageError(errors.QUERY, code="query", detail="a statement of a transaction held several statements")
+            if failure is None:
+                return _share_out(jobs, [outcome.value for outcome in outcomes[1:]])
+            if not errors.is_retryable(failure) or attempt == RETRIES - 1:
+                raise errors.from_text(failure, self._engine.path)
+            await self._clock.sleep(delay)
+            delay *= 2
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _run(self, jobs: list[_Job]) -> list[Outcome]:
+        texts = ["BEGIN"]
+        params: dict[str, Any] = {}
+        for index, statement in enumerate(statement for job in jobs for statement in job.statements):
+            renamed = rename(statement, f"s{index}_")
+            texts.append(renamed.sql)
+            params.update(renamed.params)
+        if self._counter is not None:
+            mark = rename(self._counter.statement(), "mark_")
+            texts.append(mark.sql)
+            params.update(mark.params)
+        texts.append("COMMIT")
+        outcomes = await self._engine.run(";\n".join(texts) + ";", params)
+        if self._counter is not None and _cause(outcomes) is None:
+            self._counter.committed()
+        return outcomes
+
+
+def _fail(job: _Job, error: BaseException) -> None:
+    if not job.done.done():
+        job.done.set_exception(error)
+
+
+def _cause(outcomes: Sequence[Outcome]) -> str | None:
+    """The text of the statement that failed by itself, not of those that failed with it; None when all went well."""
+    failed = [str(outcome.value) for outcome in outcomes if not outcome.ok]
+    if not failed:
+        return None
+    own = [text for text in failed if not _CONSEQUENCE.search(text)]
+    return own[0] if own else failed[0]
+
+
+def _share_out(jobs: Sequence[_Job], values: Sequence[Any]) -> list[list[Any]]:
+    shares: list[list[Any]] = []
+    start = 0
+    for job in jobs:
+        shares.append(list(values[start : start + len(job.statements)]))
+        start += len(job.statements)
+    return shares

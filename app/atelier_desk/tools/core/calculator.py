@@ -1,0 +1,113 @@
+"""CalculatorTool: exact where it can be, never a hang."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from atelier_desk.domain import limits
+from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.core import expression as arithmetic
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import CORE
+
+
+def _number(value: Any) -> int | float:
+    """Whole numbers stay integers, so that they are calculated exactly; a number written as text counts."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            value = int(text) if text.lstrip("+-").isdigit() else float(text)
+        except ValueError as error:
+            raise ValueError("must be a number, not text") from error
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
+
+
+Value = Annotated[Any, PlainValidator(_number), WithJsonSchema({"type": "number"})]
+UnaryName = Literal[
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10", "abs", "sign",
+    "floor", "ceil", "round", "trunc", "degrees", "radians",
+]  # fmt: skip
+BinaryName = Literal["add", "subtract", "multiply", "divide", "modulo", "pow", "log", "min", "max", "atan2", "nroot"]
+ConstantName = Literal["pi", "e", "tau", "sqrt2", "ln2", "ln10"]
+
+
+class Evaluate(Input):
+    operation: Literal["eval"]
+    expression: str = Field(min_length=1, max_length=limits.CALCULATOR_EXPRESSION, description="For example (2 + 3) * 4 ** 2 / sqrt(9).")
+
+
+class Unary(Input):
+    label: ClassVar[str] = "unary functions"
+    operation: UnaryName
+    value: Value = Field(description="The number; angles in radians.")
+
+
+class Binary(Input):
+    label: ClassVar[str] = "binary functions"
+    operation: BinaryName
+    a: Value = Field(description="First number.")
+    b: Value = Field(description="Second number: exponent, base of the logarithm, degree of the root.")
+
+
+class Constant(Input):
+    operation: Literal["constant"]
+    name: ConstantName = Field(description="Which constant.")
+
+
+CalculatorInput = Annotated[Evaluate | Unary | Binary | Constant, Field(discriminator="operation")]
+
+
+class CalculatorTool(DescribedTool):
+    """Evaluate arithmetic."""
+
+    name: ClassVar[str] = "CalculatorTool"
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = CORE
+    effect: ClassVar[Effect] = Effect.READ
+    idempotent: ClassVar[bool] = True
+    timeout_s: ClassVar[float] = 5.0
+    input: ClassVar[Any] = CalculatorInput
+    about: ClassVar[About] = About(
+        what="Calculates exactly what you would otherwise have to work out in your head.",
+        when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
+        when_not="the text only mentions numbers and nothing has to be worked out.",
+        operations={
+            "eval": "a whole expression: + - * / // % **, parentheses, the functions below and pi, e, tau",
+            "unary functions": "of one number",
+            "binary functions": "of two numbers; log is the logarithm of a to base b, nroot the b-th root of a",
+            "constant": "pi, e, tau, sqrt2, ln2 or ln10",
+        },
+        example={"operation": "eval", "expression": "12 * 7"},
+        limits=(
+            f"expression {limits.CALCULATOR_EXPRESSION} characters",
+            "integers of about 1233 digits",
+            "angles in radians; use radians(x) for degrees",
+            "powers with **, a point for decimals, no thousands separators",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        ("en", "What is 12*7?", {"operation": "eval", "expression": "12*7"}),
+        ("fr", "Combien font 45 + 19 ?", {"operation": "eval", "expression": "45 + 19"}),
+        ("en", "Work out (3.5 + 2) / 4", {"operation": "eval", "expression": "(3.5 + 2) / 4"}),
+        ("fr", "Calcule 2**10", {"operation": "eval", "expression": "2**10"}),
+    )
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        match input:
+            case Evaluate(expression=text):
+                return ToolResult.ok(result=arithmetic.evaluate(text), expression=text)
+            case Unary(operation=name, value=value):
+                result = arithmetic.guarded(lambda: arithmetic.UNARY[name](arithmetic.bounded(value)))
+                return ToolResult.ok(result=result, expression=f"{name}({value})")
+            case Binary(operation=name, a=a, b=b):
+                result = arithmetic.guarded(lambda: arithmetic.BINARY[name](arithmetic.bounded(a), arithmetic.bounded(b)))
+                return ToolResult.ok(result=result, expression=f"{name}({a}, {b})")
+            case _:
+                return ToolResult.ok(result=arithmetic.CONSTANTS[input.name], expression=input.name)

@@ -1,0 +1,204 @@
+"""ReportTool: Markdown reports of a workflow, which agents hand on and people read."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
+from atelier_desk.domain.workflow import Report
+from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.core.report_names import name_from_text, report_name
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.sections import CORE
+
+READ_DEFAULT = 20_000
+"""Characters ``read`` gives at once, so that a page with its JSON stays within what a model is sent."""
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=limits.REPORT_NAME + 3, description="Plain file name, no folders; .md may be left out.")
+]
+
+
+class Write(Input):
+    operation: Literal["write"]
+    name: Name
+    content: str = Field(max_length=limits.REPORT, description="The whole report, Markdown.")
+    overwrite: bool = Field(default=False, description="Replace a report of this name.")
+
+
+class WriteDiff(Input):
+    operation: Literal["write_diff"]
+    name: Name
+    old_string: str = Field(min_length=1, max_length=limits.REPORT, description="Text that occurs exactly once in the report.")
+    new_string: str = Field(max_length=limits.REPORT, description="Text to put in its place.")
+
+
+class Read(Input):
+    operation: Literal["read"]
+    name: Name
+    offset: int = Field(default=0, ge=0, description="Character to begin at.")
+    limit: int = Field(default=READ_DEFAULT, ge=1, le=READ_DEFAULT, description="Most characters to read.")
+
+
+class Glob(Input):
+    operation: Literal["glob"]
+    pattern: str = Field(min_length=1, max_length=limits.REPORT_NAME, description="For example *.md or audit-*; * and ? are wildcards.")
+
+
+class Delete(Input):
+    operation: Literal["delete"]
+    name: Name
+
+
+ReportInput = Annotated[Write | WriteDiff | Read | Glob | Delete, Field(discriminator="operation")]
+
+
+class ReportTool(DescribedTool):
+    """Write, change, read, find and delete the workflow's reports."""
+
+    name: ClassVar[str] = "ReportTool"
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = CORE
+    effect: ClassVar[Effect] = Effect.WRITE
+    idempotent: ClassVar[bool] = True
+    changes: ClassVar[str] = "report"
+    input: ClassVar[Any] = ReportInput
+    rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
+    about: ClassVar[About] = About(
+        what="Keeps Markdown reports of this workflow; the user reads them in the reports pane, other agents through this tool.",
+        when="a result is worth keeping or handing on: an analysis, a plan, a summary of more than a few paragraphs.",
+        when_not="a short answer is enough, or for single facts (MemoryTool).",
+        operations={
+            "write": "make a report; fails when the name exists, unless overwrite is true",
+            "write_diff": "replace one passage of a report",
+            "read": "read a report; next_offset says where to go on",
+            "glob": "find reports by name",
+            "delete": "delete a report",
+        },
+        example={"operation": "write", "name": "audit", "content": "# Audit\n\nFindings …"},
+        limits=(f"content {limits.REPORT} characters", f"name {limits.REPORT_NAME} characters", f"read {READ_DEFAULT} characters at once"),
+    )
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        return Effect.READ if arguments.get("operation") in ("read", "glob") else Effect.WRITE
+
+    def operation_idempotent(self, arguments: dict[str, Any]) -> bool:
+        return arguments.get("operation") != "write_diff"
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        match input:
+            case Write():
+                return await self._write(input, context)
+            case WriteDiff():
+                return await self._write_diff(input, context)
+            case Read():
+                return await self._read(input, context)
+            case Glob():
+                return await self._glob(input, context)
+            case _:
+                return await self._delete(input, context)
+
+    async def _write(self, input: Write, context: ToolContext) -> ToolResult:
+        name = report_name(input.name)
+        existing = await find_report(context, name)
+        mine = stable_id(context.idempotency_key, "report")
+        if existing is not None and not input.overwrite and existing.id != mine:
+            raise ConflictError("A report named {name} exists. Use overwrite: true, write_diff, or another name.", name=name)
+        report = await store_report(context, name, input.content, existing)
+        done = "overwritten" if existing is not None and existing.id != mine else "written"
+        return ToolResult.ok(name=report.name, size=len(input.content), message=f"Report {name!r} {done}")
+
+    async def _write_diff(self, input: WriteDiff, context: ToolContext) -> ToolResult:
+        existing = await _existing(context, input.name)
+        text = str(await _repository(context).read(context.workflow_id, existing.name))
+        count = text.count(input.old_string)
+        if count != 1:
+            reason = "does not occur" if count == 0 else f"occurs {count} times; add text around it until it is unique"
+            raise ToolError(
+                "old_string {reason} in report {name}. Read the report and copy the passage exactly.", reason=reason, name=existing.name
+            )
+        changed = text.replace(input.old_string, input.new_string)
+        if len(changed) > limits.REPORT:
+            raise ToolError("The report would have {length} characters; the limit is {limit}.", length=len(changed), limit=limits.REPORT)
+        await store_report(context, existing.name, changed, existing)
+        return ToolResult.ok(name=existing.name, size=len(changed), message=f"Report {existing.name!r} changed")
+
+    async def _read(self, input: Read, context: ToolContext) -> ToolResult:
+        existing = await _existing(context, input.name)
+        text = str(await _repository(context).read(context.workflow_id, existing.name))
+        if input.offset > len(text):
+            raise ToolError("offset {offset} is past the end: the report has {total} characters.", offset=input.offset, total=len(text))
+        page = text[input.offset : input.offset + input.limit]
+        following = input.offset + len(page)
+        more = {"next_offset": following} if following < len(text) else {}
+        return ToolResult.ok(name=existing.name, content=page, total_chars=len(text), **more)
+
+    async def _glob(self, input: Glob, context: ToolContext) -> ToolResult:
+        pattern = input.pattern.removesuffix(".md") if input.pattern != ".md" else "*"
+        found = [
+            {"name": report.name, "size": report.size, "author": report.author, "updated_at": report.updated_at.isoformat()}
+            for report in await _repository(context).list(context.workflow_id)
+            if fnmatch.fnmatchcase(report.name.casefold(), pattern.casefold())
+        ]
+        return ToolResult.ok(count=len(found), reports=found)
+
+    async def _delete(self, input: Delete, context: ToolContext) -> ToolResult:
+        existing = await _existing(context, input.name)
+        await _repository(context).delete(context.workflow_id, existing.name)
+        return ToolResult.ok(name=existing.name, message=f"Report {existing.name!r} deleted")
+
+
+async def find_report(context: ToolContext, name: str) -> Report | None:
+    """The workflow's report of this name, None when there is none."""
+    try:
+        report: Report = await _repository(context).get(context.workflow_id, name)
+    except NotFoundError:
+        return None
+    return report
+
+
+async def store_report(context: ToolContext, name: str, text: str, existing: Report | None) -> Report:
+    """Save a report; one that exists keeps its identity and creation time. Its author is the agent that wrote it last."""
+    now = context.now()
+    report = Report(
+        id=existing.id if existing is not None else stable_id(context.idempotency_key, "report"),
+        workflow_id=context.workflow_id,
+        run_id=context.run_id,
+        name=name,
+        size=len(text.encode()),
+        author=context.agent_name or context.agent_id,
+        created_at=existing.created_at if existing is not None else now,
+        updated_at=now,
+    )
+    await _repository(context).save(report, text)
+    return report
+
+
+async def store_output(context: ToolContext, text: str) -> Report:
+    """Save a text under a free name made from its heading; the same call run again finds its own report."""
+    mine = stable_id(context.idempotency_key, "report")
+    base = name_from_text(text, f"report-{mine[:8]}")
+    name, number = base, 1
+    while (existing := await find_report(context, name)) is not None and existing.id != mine:
+        number += 1
+        name = f"{base}-{number}"
+    return await store_report(context, name, text, existing)
+
+
+async def _existing(context: ToolContext, name: str) -> Report:
+    plain = report_name(name)
+    report = await find_report(context, plain)
+    if report is None:
+        raise NotFoundError("There is no report named {name}. Use glob with pattern * to see the reports.", name=plain)
+    return report
+
+
+def _repository(context: ToolContext) -> Any:
+    if context.reports is None or not context.workflow_id:
+        raise ToolError("Reports belong to a workflow, and this call runs in none.", code="no_workflow")
+    return context.reports

@@ -1,0 +1,202 @@
+"""TodoTool: the tasks of a workflow, with dependencies that hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import NotFoundError, ToolError
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.core import todo_rules
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.sections import CORE
+
+TaskId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the task, as create or list gave it.")]
+
+
+class Create(Input):
+    operation: Literal["create"]
+    name: str = Field(min_length=1, max_length=limits.TASK_NAME, description="Short name of the task.")
+    description: str = Field(default="", max_length=limits.TASK_DESCRIPTION, description="What is to be done.")
+    priority: int = Field(
+        default=limits.TASK_PRIORITY_DEFAULT,
+        ge=limits.TASK_PRIORITY[0],
+        le=limits.TASK_PRIORITY[1],
+        description="1 is most urgent, 5 least.",
+    )
+    dependencies: list[str] = Field(default=[], max_length=limits.TASK_LIST_MAX, description="Ids of tasks that must be completed first.")
+    agent_assigned: str = Field(default="", max_length=limits.AGENT_NAME, description="Agent that will do it; you, when left out.")
+
+
+class Get(Input):
+    operation: Literal["get"]
+    task_id: TaskId
+
+
+class UpdateStatus(Input):
+    operation: Literal["update_status"]
+    task_id: TaskId
+    status: Literal["pending", "in_progress", "completed", "blocked"] = Field(description="The new status.")
+
+
+class List(Input):
+    operation: Literal["list"]
+    status_filter: Literal["pending", "in_progress", "completed", "blocked"] | None = Field(default=None, description="Only this status.")
+    limit: int = Field(default=limits.TASK_LIST_MAX, ge=1, le=limits.TASK_LIST_MAX, description="Most tasks to return.")
+
+
+class Complete(Input):
+    operation: Literal["complete"]
+    task_id: TaskId
+    duration_ms: int | None = Field(default=None, ge=0, description="Milliseconds it took; measured from its start when left out.")
+
+
+class Delete(Input):
+    operation: Literal["delete"]
+    task_id: TaskId
+
+
+TodoInput = Annotated[Create | Get | UpdateStatus | List | Complete | Delete, Field(discriminator="operation")]
+
+
+class TodoTool(DescribedTool):
+    """Create, follow and complete the workflow's tasks."""
+
+    name: ClassVar[str] = "TodoTool"
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = CORE
+    effect: ClassVar[Effect] = Effect.WRITE
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = TodoInput
+    rest_hint: ClassVar[str] = "Use list with status_filter or a lower limit, or get for one task."
+    about: ClassVar[About] = About(
+        what="Keeps the task list of this workflow; the user sees it live.",
+        when="the work has three or more steps, or steps that depend on each other; start and complete each one here.",
+        when_not="one short answer or one tool call does the job, or for facts to remember (MemoryTool).",
+        operations={
+            "create": "make a task; gives its task_id",
+            "get": "read one task",
+            "update_status": "set pending, in_progress, completed or blocked",
+            "list": "read the tasks",
+            "complete": "finish a task",
+            "delete": "remove a task; tasks that waited for it no longer do",
+        },
+        example={"operation": "create", "name": "Write the tests", "priority": 2, "dependencies": ["<task_id of the code task>"]},
+        limits=(
+            f"name {limits.TASK_NAME} characters",
+            f"description {limits.TASK_DESCRIPTION} characters",
+            f"priority {limits.TASK_PRIORITY[0]} (most urgent) to {limits.TASK_PRIORITY[1]}, {limits.TASK_PRIORITY_DEFAULT} by default",
+            f"list {limits.TASK_LIST_MAX} tasks",
+            "a task cannot start or complete before its dependencies are completed; until then it shows as blocked",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        ("en", "Add a task to call the plumber, it is urgent", {"operation": "create", "name": "call the plumber", "priority": 1}),
+        ("fr", "Ajoute une tâche : relire le contrat", {"operation": "create", "name": "relire le contrat"}),
+        ("en", "What is left to do?", {"operation": "list"}),
+        ("fr", "Quelles sont mes tâches ?", {"operation": "list"}),
+    )
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        return Effect.READ if arguments.get("operation") in ("get", "list") else Effect.WRITE
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        match input:
+            case Create():
+                return await self._create(input, context)
+            case Get():
+                tasks = await self._tasks(context)
+                return ToolResult.ok(task=_shown(_find(tasks, input.task_id), tasks))
+            case UpdateStatus():
+                tasks = await self._tasks(context)
+                task = _find(tasks, input.task_id)
+                changed = todo_rules.change_status(task, TaskStatus(input.status), tasks, context.now())
+                return await self._saved(changed, tasks, context)
+            case Complete():
+                tasks = await self._tasks(context)
+                changed = todo_rules.complete(_find(tasks, input.task_id), tasks, context.now(), input.duration_ms)
+                return await self._saved(changed, tasks, context)
+            case List():
+                return await self._list(input, context)
+            case _:
+                return await self._delete(input, context)
+
+    async def _create(self, input: Create, context: ToolContext) -> ToolResult:
+        if not input.name.strip():
+            raise ToolError("name must not be blank")
+        tasks = await self._tasks(context)
+        task_id = stable_id(context.idempotency_key, "task")
+        task = tasks.get(task_id)
+        if task is None:
+            task = Task(
+                id=task_id,
+                workflow_id=context.workflow_id,
+                run_id=context.run_id,
+                name=input.name,
+                description=input.description,
+                priority=input.priority,
+                dependencies=todo_rules.check_dependencies(task_id, input.dependencies, tasks),
+                agent_assigned=input.agent_assigned or context.agent_name or context.agent_id,
+                position=max((other.position for other in tasks.values()), default=0.0) + 1.0,
+                created_at=context.now(),
+            )
+            await _repository(context).save(task)
+        if context.task_changed is not None:
+            await context.task_changed("create", task)
+        status = todo_rules.displayed_status(task, {**tasks, task.id: task})
+        return ToolResult.ok(task_id=task.id, status=status.value, message=f"Task {task.name!r} created")
+
+    async def _saved(self, task: Task, tasks: dict[str, Task], context: ToolContext) -> ToolResult:
+        await _repository(context).save(task)
+        if context.task_changed is not None:
+            await context.task_changed("complete" if task.status is TaskStatus.COMPLETED else "update", task)
+        now_open = {**tasks, task.id: task}
+        return ToolResult.ok(task=_shown(task, now_open), message=f"Task {task.name!r} is now {task.status.value}")
+
+    async def _list(self, input: List, context: ToolContext) -> ToolResult:
+        tasks = await self._tasks(context)
+        shown = [_shown(task, tasks) for task in tasks.values()]
+        if input.status_filter is not None:
+            shown = [task for task in shown if task["status"] == input.status_filter]
+        return ToolResult.ok(count=min(len(shown), input.limit), total=len(shown), tasks=shown[: input.limit])
+
+    async def _delete(self, input: Delete, context: ToolContext) -> ToolResult:
+        tasks = await self._tasks(context)
+        task = _find(tasks, input.task_id)
+        for released in todo_rules.released_by_delete(task.id, tasks):
+            await _repository(context).save(released)
+            if context.task_changed is not None:
+                await context.task_changed("update", released)
+        await _repository(context).delete(context.workflow_id, task.id)
+        if context.task_changed is not None:
+            await context.task_changed("delete", task)
+        return ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted")
+
+    async def _tasks(self, context: ToolContext) -> dict[str, Task]:
+        return todo_rules.by_id(await _repository(context).list(context.workflow_id, limit=limits.LIST_MAX))
+
+
+def _repository(context: ToolContext) -> Any:
+    if context.tasks is None or not context.workflow_id:
+        raise ToolError("Tasks belong to a workflow, and this call runs in none.", code="no_workflow")
+    return context.tasks
+
+
+def _find(tasks: dict[str, Task], task_id: str) -> Task:
+    if task_id not in tasks:
+        raise NotFoundError("Task {task_id} not found in this workflow. Use list to see the tasks and their ids.", task_id=task_id)
+    return tasks[task_id]
+
+
+def _shown(task: Task, tasks: dict[str, Task]) -> dict[str, Any]:
+    """The task as the model reads it; ``blocked_by`` names what a blocked task waits for."""
+    data = task.model_dump(mode="json", exclude={"run_id", "position", "started_at"})
+    data["status"] = todo_rules.displayed_status(task, tasks).value
+    waiting = todo_rules.open_dependencies(task, tasks)
+    if waiting and task.status is not TaskStatus.COMPLETED:
+        data["blocked_by"] = [{"id": other.id, "name": other.name, "status": other.status.value} for other in waiting]
+    return data

@@ -1,0 +1,136 @@
+"""The rules of tasks, the same for agents and for people: dependencies exist, make no cycle, and are completed first.
+
+Pure functions over the tasks of one workflow; who calls them loads and saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.i18n import N_
+
+Tasks = Mapping[str, Task]
+"""All tasks of the workflow, by id."""
+
+
+class TaskRuleError(ConflictError):
+    """A change that the rules of tasks forbid."""
+
+    code = "task_rule"
+
+
+def by_id(tasks: Iterable[Task]) -> dict[str, Task]:
+    return {task.id: task for task in tasks}
+
+
+def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) -> tuple[str, ...]:
+    """The dependencies without repetitions, in their order.
+
+    Raises:
+        TaskRuleError: one does not exist in the workflow, is the task itself, or leads back to it.
+    """
+    unique = tuple(dict.fromkeys(dependencies))
+    missing = [name for name in unique if name not in tasks and name != task_id]
+    if missing:
+        raise TaskRuleError(
+            N_("No such task in this workflow: {missing}. Dependencies must be ids of existing tasks."), missing=", ".join(missing)
+        )
+    for first in unique:
+        path = _path(first, task_id, tasks)
+        if path:
+            raise TaskRuleError(N_("These dependencies make a cycle: {path}."), path=_path_text(task_id, path, tasks))
+    return unique
+
+
+def open_dependencies(task: Task, tasks: Tasks) -> list[Task]:
+    """The tasks it waits for, in the order of its dependencies. A dependency that was deleted no longer holds it up."""
+    found = (tasks.get(name) for name in task.dependencies)
+    return [other for other in found if other is not None and other.status is not TaskStatus.COMPLETED]
+
+
+def displayed_status(task: Task, tasks: Tasks) -> TaskStatus:
+    """The status to show: a task that is not completed and waits for another one shows as blocked."""
+    if task.status is not TaskStatus.COMPLETED and open_dependencies(task, tasks):
+        return TaskStatus.BLOCKED
+    return task.status
+
+
+def change_status(task: Task, status: TaskStatus, tasks: Tasks, now: datetime) -> Task:
+    """The task with a new status; starting sets the start time, completing the end and the duration, reopening clears the end.
+
+    Raises:
+        TaskRuleError: it cannot start or complete before the tasks it depends on.
+    """
+    if status is TaskStatus.COMPLETED:
+        return complete(task, tasks, now)
+    if status is TaskStatus.IN_PROGRESS:
+        _require_no_open(task, tasks, N_("Task {name} cannot start before these are completed: {open}."))
+    changed: dict[str, object] = {"status": status, "completed_at": None}
+    if task.status is TaskStatus.COMPLETED:
+        changed["duration_ms"] = None
+    if status is TaskStatus.IN_PROGRESS and (task.started_at is None or task.status is TaskStatus.COMPLETED):
+        changed["started_at"] = now
+    return task.model_copy(update=changed)
+
+
+def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = None) -> Task:
+    """The completed task. Without ``duration_ms`` the time since its start counts, or since its creation if it never started.
+
+    A task that is completed already stays as it is, unless a duration is given.
+
+    Raises:
+        TaskRuleError: it cannot complete before the tasks it depends on.
+    """
+    if task.status is TaskStatus.COMPLETED:
+        return task if duration_ms is None else task.model_copy(update={"duration_ms": duration_ms})
+    _require_no_open(task, tasks, N_("Task {name} cannot complete before these are completed: {open}."))
+    begun = task.started_at or task.created_at
+    taken = max(0, round((now - begun).total_seconds() * 1000)) if duration_ms is None else duration_ms
+    return task.model_copy(update={"status": TaskStatus.COMPLETED, "completed_at": now, "started_at": begun, "duration_ms": taken})
+
+
+def released_by_delete(task_id: str, tasks: Tasks) -> list[Task]:
+    """The tasks that depended on one that is deleted, without that dependency; dependencies always exist."""
+    return [
+        other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task_id)})
+        for other in tasks.values()
+        if task_id in other.dependencies
+    ]
+
+
+def _require_no_open(task: Task, tasks: Tasks, template: str) -> None:
+    waiting = open_dependencies(task, tasks)
+    if waiting:
+        raise TaskRuleError(template, name=task.name, open=", ".join(f"{other.name} ({other.id})" for other in waiting))
+
+
+def _path(start: str, goal: str, tasks: Tasks) -> list[str]:
+    """Ids from ``start`` to ``goal`` along dependencies, empty when there is no way."""
+    if start == goal:
+        return [goal]
+    came_from: dict[str, str] = {}
+    queue = [start]
+    for current in queue:
+        task = tasks.get(current)
+        for following in task.dependencies if task is not None else ():
+            if following == start or following in came_from:
+                continue
+            came_from[following] = current
+            if following == goal:
+                return _walk_back(start, goal, came_from)
+            queue.append(following)
+    return []
+
+
+def _walk_back(start: str, goal: str, came_from: Mapping[str, str]) -> list[str]:
+    path = [goal]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _path_text(task_id: str, path: Sequence[str], tasks: Tasks) -> str:
+    return " → ".join(tasks[name].name if name in tasks else name for name in (task_id, *path))

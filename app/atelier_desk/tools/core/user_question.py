@@ -1,0 +1,108 @@
+"""UserQuestionTool: ask the person and wait, for as long as it takes, without holding anything up."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import CORE
+
+
+class Ask(Input):
+    operation: Literal["ask"] = "ask"
+    question: str = Field(min_length=1, max_length=limits.QUESTION, description="The question, in the user's language.")
+    question_type: Literal["checkbox", "text", "mixed"] = Field(
+        alias="questionType", description="checkbox: choose options; text: free text; mixed: options and text."
+    )
+    options: list[QuestionOption] = Field(
+        default=[], max_length=limits.QUESTION_OPTIONS, description="Required for checkbox and mixed: {id, label}, unique ids."
+    )
+    text_placeholder: str = Field(
+        default="", alias="textPlaceholder", max_length=limits.QUESTION_OPTION_LABEL, description="Hint shown in the empty text field."
+    )
+    text_required: bool = Field(default=False, alias="textRequired", description="For mixed: text must be given too.")
+    context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user should know to answer.")
+
+
+class UserQuestionTool(DescribedTool):
+    """Ask the user a question; the run goes on when it is answered or skipped."""
+
+    name: ClassVar[str] = "UserQuestionTool"
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = CORE
+    effect: ClassVar[Effect] = Effect.INTERACT
+    idempotent: ClassVar[bool] = True
+    awaits_external_response: ClassVar[bool] = True
+    input: ClassVar[Any] = Ask
+    about: ClassVar[About] = About(
+        what="Asks the user one question in a dialog and gives you the answer.",
+        when="a decision is the user's, or something only the user knows is missing and would change the result.",
+        when_not="you can find it out with another tool, a sensible default exists, or only to say something (answer instead).",
+        operations={"ask": "show the question and wait"},
+        example={
+            "operation": "ask",
+            "question": "Which database shall I use?",
+            "questionType": "mixed",
+            "options": [{"id": "sqlite", "label": "SQLite"}, {"id": "postgres", "label": "PostgreSQL"}],
+            "textPlaceholder": "Or another one",
+        },
+        limits=(
+            f"question {limits.QUESTION} characters",
+            f"{limits.QUESTION_OPTIONS} options, id {limits.QUESTION_OPTION_ID} and label {limits.QUESTION_OPTION_LABEL} characters",
+            f"context {limits.QUESTION_CONTEXT} characters",
+            f"answer {limits.QUESTION_TEXT_RESPONSE} characters",
+            f"{limits.QUESTION_PENDING} questions waiting at once",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        ("en", "Ask me which colour I want", {"operation": "ask", "question": "Which colour do you want?", "questionType": "text"}),
+        ("fr", "Demande-moi mon prénom", {"operation": "ask", "question": "Quel est votre prénom ?", "questionType": "text"}),
+    )
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        spec = QuestionSpec(
+            question=input.question,
+            question_type=QuestionType(input.question_type),
+            options=tuple(input.options),
+            text_placeholder=input.text_placeholder,
+            text_required=input.text_required,
+            context=input.context,
+        )
+        return await ask(spec, context)
+
+
+async def ask(spec: QuestionSpec, context: ToolContext) -> Outcome:
+    """The question to wait for, or the refusal of the workflow's gate (queue full, user unresponsive)."""
+    refusal = await context.questions.refusal(context.workflow_id) if context.questions is not None else None
+    if refusal is not None:
+        return ToolResult.failure(refusal, "question_refused")
+    return AskUser(spec)
+
+
+def answer_result(question: UserQuestion) -> ToolResult:
+    """What the waiting call gives once the question is answered, skipped or timed out.
+
+    Raises:
+        ValueError: the question is still pending.
+    """
+    match question.status:
+        case QuestionStatus.ANSWERED:
+            return ToolResult.ok(
+                selectedOptions=list(question.selected_options),
+                textResponse=question.text_response,
+                message="User response received",
+            )
+        case QuestionStatus.SKIPPED:
+            return ToolResult.failure("Question skipped by user", "skipped")
+        case QuestionStatus.TIMEOUT:
+            return ToolResult.failure(
+                f"The user did not answer within {question.timeout_s:g} seconds. Go on with a sensible assumption and say which.",
+                "timeout",
+            )
+        case _:
+            raise ValueError(f"question {question.id} is still {question.status}")

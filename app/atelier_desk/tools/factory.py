@@ -1,0 +1,57 @@
+"""Tools bound to a run: the same registered tool, with the workflow and agent it works for fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Outcome, Tool, ToolContext
+from atelier_desk.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A tool with the context it runs in."""
+
+    tool: Tool
+    registry: ToolRegistry
+    context: ToolContext
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+    def definition(self) -> ToolSpec:
+        return self.tool.definition()
+
+    async def execute(self, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Outcome:
+        """Run through the registry; ``call_id`` None makes a new one, so each call is a call of its own."""
+        return await self.registry.execute(self.tool.name, arguments, replace(self.context, call_id=call_id or new_id()))
+
+
+class ToolFactory:
+    """Makes bound tools. ``services`` is a context that brings the repositories and callbacks; its ids are replaced."""
+
+    def __init__(self, registry: ToolRegistry, services: ToolContext) -> None:
+        self._registry = registry
+        self._services = services
+
+    def create(self, name: str, workflow_id: str, agent_id: str, *, run_id: str | None = None) -> BoundTool:
+        """The tool ``name`` for one run of an agent in a workflow.
+
+        Raises:
+            NotFoundError: no such tool; the message names the closest ones.
+        """
+        tool = self._registry.get_tool(name)
+        if tool is None:
+            near = ", ".join(self._registry.closest(name) or self._registry.get_all_tool_names())
+            raise NotFoundError(N_("There is no tool named {name}. Closest: {closest}."), name=name, closest=near)
+        context = replace(self._services, workflow_id=workflow_id, agent_id=agent_id, registry=self._registry, memory_scope={})
+        if run_id is not None:
+            context = replace(context, run_id=run_id)
+        return BoundTool(tool, self._registry, context)

@@ -1,0 +1,126 @@
+"""Tool files: Python files a user drops into the ``tools`` folder of the data directory.
+
+Code is only ever run after a person has confirmed the very bytes: the file's SHA-256 is kept in the settings, and a file that changed is
+not loaded until it is confirmed again. The bytes that were hashed are the bytes that run, and they are read as UTF-8 whatever a coding
+line says, so that what a person was shown is what runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import ModuleType
+
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.custom import FunctionTool
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 1024 * 1024
+_CATEGORIES = (ToolCategory.WORKFLOW, ToolCategory.AGENT)
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names that every model server takes: one other name would make it refuse the whole request."""
+
+
+class FileStatus(StrEnum):
+    NEW = "new"
+    CONFIRMED = "confirmed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFile:
+    """A file that may hold tools. ``sha256`` is in hexadecimal digits; ``status`` compares it with what was confirmed."""
+
+    name: str
+    path: Path
+    sha256: str
+    data: bytes
+    status: FileStatus
+
+
+def list_candidates(folder: Path, confirmed: Mapping[str, str]) -> list[ToolFile]:
+    """The Python files of the tools folder by name, none of them run. Names that begin with ``_`` or ``.`` are helpers and left out."""
+    found = []
+    for path in sorted(folder.glob("*.py")) if folder.is_dir() else []:
+        if path.name.startswith(("_", ".")) or not path.is_file():
+            continue
+        data = _read(path)
+        digest = hashlib.sha256(data).hexdigest()
+        known = confirmed.get(path.name)
+        status = FileStatus.NEW if known is None else FileStatus.CONFIRMED if known == digest else FileStatus.CHANGED
+        found.append(ToolFile(path.name, path, digest, data, status))
+    return found
+
+
+def source(file: ToolFile) -> str:
+    """The file's text, as it would run.
+
+    Raises:
+        UsageError: it is longer than ``MAX_BYTES``, or no UTF-8.
+    """
+    if len(file.data) > MAX_BYTES:
+        raise UsageError(N_("The file {name} is too long; the limit is {limit} bytes."), name=file.name, limit=MAX_BYTES)
+    try:
+        return file.data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(N_("The file {name} is not UTF-8 text."), name=file.name) from None
+
+
+def run(file: ToolFile) -> tuple[FunctionTool, ...]:
+    """Run the file and give the tools it defines, each proven to have a definition models can read. Only for confirmed files.
+
+    Raises:
+        UsageError: what is wrong with it, for a person; whatever the file raises is told with its line.
+    """
+    code = source(file)
+    module = ModuleType(f"atelier_user_tools.{file.path.stem}_{file.sha256[:8]}")
+    module.__file__ = str(file.path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(code, str(file.path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a person confirmed these very bytes
+        return _checked(file.name, dict.fromkeys(value for value in vars(module).values() if isinstance(value, FunctionTool)))
+    except AtelierError:
+        sys.modules.pop(module.__name__, None)
+        raise
+    except BaseException as error:
+        # Also SystemExit and KeyboardInterrupt: a file that raises them must not take the program along.
+        sys.modules.pop(module.__name__, None)
+        log.warning("tool file %s failed", file.name, exc_info=error)
+        raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=_reason(file, error)) from error
+
+
+def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionTool, ...]:
+    if not tools:
+        raise UsageError(N_("The file {name} defines no tool. Decorate a function with @tool."), name=name)
+    for made in tools:
+        if made.category not in _CATEGORIES:
+            raise UsageError(N_("The tool {name} must be of category workflow or agent."), name=made.name)
+        if not _NAME.fullmatch(made.name):
+            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(made.name))
+        made.definition()
+    return tuple(tools)
+
+
+def _reason(file: ToolFile, error: BaseException) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file.path)]
+    where = f" ({file.name}, line {lines[-1]})" if lines else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        log.warning("tool file %s cannot be read: %s", path.name, error)
+        return b""

@@ -1,0 +1,105 @@
+"""What MemoryTool takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from atelier_desk.domain import limits
+from atelier_desk.tools.base import Input
+
+Type = Literal["user_pref", "context", "knowledge", "decision"]
+Tag = Annotated[str, Field(min_length=1, max_length=limits.MEMORY_TAG)]
+Tags = Annotated[list[Tag], Field(max_length=limits.MEMORY_TAGS)]
+MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the memory.")]
+Scope = Literal["workflow", "general", "both"]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+SCOPE_TOLD = "workflow: this workflow's; general: those of all workflows; both."
+READ_DEFAULT = 20_000
+"""Characters of one memory that ``get`` gives at once."""
+
+
+class Metadata(BaseModel):
+    model_config = {"extra": "forbid"}
+
+    priority: Share | None = Field(default=None, description="0 to 1.")
+    agent_source: str = Field(default="", max_length=limits.AGENT_NAME, description="Agent the information comes from; you, when left out.")
+    tags: Tags = []
+
+
+class Add(Input):
+    operation: Literal["add"]
+    type: Type = Field(
+        description="user_pref: what the user likes; knowledge: a fact; decision: what was decided and why; context: of use for days only."
+    )
+    content: str = Field(min_length=1, max_length=limits.MEMORY_CONTENT, description="One fact a memory, understandable by itself.")
+    metadata: Metadata = Field(default=Metadata(), description="priority, agent_source, tags.")
+    tags: Tags = Field(default=[], description="Words to find it by.")
+    scope: Literal["workflow", "general"] | None = Field(
+        default=None, description="Where to keep it; user_pref and knowledge go to general, context and decision to the workflow."
+    )
+    importance: Share | None = Field(default=None, description="0 to 1; follows from the type when left out.")
+
+
+class Get(Input):
+    operation: Literal["get"]
+    memory_id: MemoryId
+    offset: int = Field(default=0, ge=0, description="Character to begin at.")
+
+
+class List(Input):
+    operation: Literal["list"]
+    type_filter: Type | None = Field(default=None, description="Only this type.")
+    tags: Tags = Field(default=[], description="Only memories with all of these tags.")
+    scope: Scope = Field(default="both", description=SCOPE_TOLD)
+    mode: Literal["full", "compact"] = Field(default="full", description="compact gives a preview of the content.")
+    limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
+
+
+class Search(Input):
+    operation: Literal["search"]
+    query: str = Field(min_length=1, max_length=limits.QUESTION, description="What you want to know, in words.")
+    type_filter: Type | None = Field(default=None, description="Only this type.")
+    tags: Tags = Field(default=[], description="Only memories with all of these tags.")
+    scope: Scope = Field(default="both", description=SCOPE_TOLD)
+    limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
+    threshold: Share = Field(default=0.7, description="How close to a full match: 0 keeps whatever matches at all, 1 only clear matches.")
+
+
+class Update(Input):
+    operation: Literal["update"]
+    memory_id: MemoryId
+    content: str | None = Field(default=None, min_length=1, max_length=limits.MEMORY_CONTENT, description="The new content.")
+    tags: Tags | None = Field(default=None, description="The new tags, all of them.")
+    importance: Share | None = Field(default=None, description="The new importance, 0 to 1.")
+
+
+class Delete(Input):
+    operation: Literal["delete"]
+    memory_id: MemoryId
+
+
+class ClearByType(Input):
+    operation: Literal["clear_by_type"]
+    type: Type = Field(description="Delete all memories of this type.")
+    scope: Scope | None = Field(default=None, description="This workflow's when left out; must be given in no workflow.")
+
+
+class Describe(Input):
+    operation: Literal["describe"]
+
+
+class ActivateWorkflow(Input):
+    operation: Literal["activate_workflow"]
+    workflow_id: str = Field(min_length=1, max_length=64, description="Workflow whose memories the following calls of this run mean.")
+
+
+class ActivateGeneral(Input):
+    operation: Literal["activate_general"]
+
+
+MemoryInput = Annotated[
+    Add | Get | List | Search | Update | Delete | ClearByType | Describe | ActivateWorkflow | ActivateGeneral,
+    Field(discriminator="operation"),
+]

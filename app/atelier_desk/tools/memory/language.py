@@ -1,0 +1,18 @@
+"""A guess at the language of a short text, from its stop words and accents."""
+
+from __future__ import annotations
+
+from atelier_desk.storage.text import ENGLISH, FRENCH, words
+
+_ACCENTS = frozenset("éèêëàâçùûôîïœ")
+
+
+def language(text: str) -> str:
+    """``fr``, ``en``, or an empty string when nothing tells. Only the first 400 characters are looked at."""
+    head = text[:400]
+    found = words(head)
+    french = sum(word in FRENCH and word not in ENGLISH for word in found) + (0.5 if not _ACCENTS.isdisjoint(head.lower()) else 0.0)
+    english = float(sum(word in ENGLISH and word not in FRENCH for word in found))
+    if french == english:
+        return ""
+    return "fr" if french > english else "en"

@@ -1,0 +1,282 @@
+"""MemoryTool: what agents and their user want kept, found again by meaning and by words."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import NotFoundError, ToolError
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.tools.base import Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.memory import inputs
+from atelier_desk.tools.sections import CORE
+
+PREVIEW = 100
+"""Characters of content in a compact list."""
+_READING = frozenset({"get", "list", "search", "describe", "activate_workflow", "activate_general"})
+
+
+class MemoryTool(DescribedTool):
+    """Add, find, change and delete memories; choose whose memories the run means."""
+
+    name: ClassVar[str] = "MemoryTool"
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = CORE
+    effect: ClassVar[Effect] = Effect.WRITE
+    idempotent: ClassVar[bool] = True
+    changes: ClassVar[str] = "memory"
+    input: ClassVar[Any] = inputs.MemoryInput
+    rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
+    about: ClassVar[About] = About(
+        what="Keeps facts beyond this conversation and finds them again by meaning and by words.",
+        when="the user states a preference or a decision, a fact will be needed later, or before asking what they may have told already.",
+        when_not="the fact is only for this answer, is a secret (password, key), or is a task (TodoTool) or a long text (ReportTool).",
+        operations={
+            "add": "keep a fact",
+            "get": "read one memory",
+            "list": "read the newest memories",
+            "search": "find memories about something; every part of the score comes with them",
+            "update": "change content, tags or importance",
+            "delete": "forget one memory",
+            "clear_by_type": "forget all of a type",
+            "describe": "how many memories of which types and tags there are",
+            "activate_workflow": "from here on in this run, mean another workflow's memories",
+            "activate_general": "from here on in this run, mean the general memories alone",
+        },
+        example={"operation": "add", "type": "user_pref", "content": "The user prefers short answers in French.", "tags": ["style"]},
+        limits=(
+            f"content {limits.MEMORY_CONTENT} characters",
+            f"list and search {limits.MEMORY_LIST_DEFAULT} by default, {limits.MEMORY_LIST_MAX} at most",
+            f"{limits.MEMORY_TAGS} tags of {limits.MEMORY_TAG} characters",
+            f"context memories expire after {limits.MEMORY_CONTEXT_DAYS} days",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        ("en", "Remember that I like short answers", {"operation": "add", "type": "user_pref", "content": "I like short answers"}),
+        (
+            "fr",
+            "Retiens que le serveur s'appelle héron",
+            {"operation": "add", "type": "knowledge", "content": "le serveur s'appelle héron"},
+        ),
+        ("en", "What do you know about the server?", {"operation": "search", "query": "the server"}),
+        ("fr", "Que sais-tu de mes préférences ?", {"operation": "search", "query": "mes préférences"}),
+    )
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        return Effect.READ if arguments.get("operation") in _READING else Effect.WRITE
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        if context.memories is None:
+            raise ToolError("There is no memory in this run.", code="no_memory")
+        result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
+        return result
+
+    async def _add(self, input: inputs.Add, context: ToolContext) -> ToolResult:
+        if not input.content.strip():
+            raise ToolError("content must not be blank")
+        kind = MemoryType(input.type)
+        lifetime = LIFETIME.get(kind)
+        now = context.now()
+        memory = Memory(
+            id=stable_id(context.idempotency_key, "memory"),
+            type=kind,
+            content=input.content,
+            workflow_id=_place(input.scope, kind, context),
+            importance=DEFAULT_IMPORTANCE[kind] if input.importance is None else input.importance,
+            priority=input.metadata.priority,
+            tags=_tags([*input.tags, *input.metadata.tags]),
+            source="agent",
+            agent_source=input.metadata.agent_source or context.agent_name or context.agent_id,
+            run_id=context.run_id,
+            created_at=now,
+            updated_at=now,
+            expires_at=now + lifetime if lifetime is not None else None,
+        )
+        stored = await _store(memory, context)
+        return ToolResult.ok(
+            memory_id=stored.id,
+            type=stored.type.value,
+            embedding_generated=bool(stored.embedder),
+            workflow_id=stored.workflow_id,
+            scope=_scope_of(stored),
+            importance=stored.importance,
+            message="Memory added",
+        )
+
+    async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
+        memory = await _visible(input.memory_id, context)
+        if input.offset > len(memory.content):
+            raise ToolError(
+                "offset {offset} is past the end: the memory has {total} characters.", offset=input.offset, total=len(memory.content)
+            )
+        page = memory.content[input.offset : input.offset + inputs.READ_DEFAULT]
+        following = input.offset + len(page)
+        more = {"next_offset": following, "total_chars": len(memory.content)} if following < len(memory.content) else {}
+        return ToolResult.ok(memory={**_shown(memory), "content": page}, **more)
+
+    async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
+        workflow_id, scope = _looked_at(input.scope, context)
+        kind = MemoryType(input.type_filter) if input.type_filter else None
+        found = await _memories(context).list(workflow_id=workflow_id, scope=scope, type=kind, tags=tuple(input.tags), limit=input.limit)
+        shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
+        return ToolResult.ok(count=len(shown), scope=scope.value, memories=shown)
+
+    async def _search(self, input: inputs.Search, context: ToolContext) -> ToolResult:
+        if context.memory_search is None:
+            raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
+        workflow_id, scope = _looked_at(input.scope, context)
+        filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
+        found = await context.memory_search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
+        if found.hits:
+            await _memories(context).mark_retrieved([hit.memory.id for hit in found.hits], context.run_id)
+        note = {"note": found.note} if found.note else {}
+        return ToolResult.ok(
+            count=len(found.hits), search_type=found.search_type, scope=scope.value, results=[_hit(hit) for hit in found.hits], **note
+        )
+
+    async def _update(self, input: inputs.Update, context: ToolContext) -> ToolResult:
+        memory = await _visible(input.memory_id, context)
+        changed: dict[str, Any] = {"updated_at": context.now()}
+        if input.content is not None:
+            if not input.content.strip():
+                raise ToolError("content must not be blank")
+            changed["content"] = input.content
+        if input.tags is not None:
+            changed["tags"] = _tags(input.tags)
+        if input.importance is not None:
+            changed["importance"] = input.importance
+        if len(changed) == 1:
+            raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
+        stored = await _store(memory.model_copy(update=changed), context)
+        return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
+
+    async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
+        memory = await _visible(input.memory_id, context)
+        await _memories(context).delete(memory.id)
+        if context.memory_search is not None:
+            await context.memory_search.remove([memory.id])
+        return ToolResult.ok(memory_id=memory.id, message="Memory deleted")
+
+    async def _clear_by_type(self, input: inputs.ClearByType, context: ToolContext) -> ToolResult:
+        workflow_id = _workflow(context)
+        if workflow_id is None and input.scope is None:
+            raise ToolError(
+                "This call is in no workflow: give scope general to clear the general memories of this type.", code="invalid_arguments"
+            )
+        workflow_id, scope = _looked_at(input.scope or "workflow", context)
+        places: list[str | None] = []
+        if scope is not MemoryScope.GENERAL:
+            places.append(workflow_id)
+        if scope is not MemoryScope.WORKFLOW:
+            places.append(None)
+        kind = MemoryType(input.type)
+        deleted = 0
+        for place in places:
+            source = context.memory_search if context.memory_search is not None else _memories(context)
+            deleted += await source.clear(kind, place)
+        return ToolResult.ok(
+            deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
+        )
+
+    async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
+        workflow_id, scope = _looked_at("both", context)
+        told = await _memories(context).describe(workflow_id)
+        return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
+
+    async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
+        context.memory_scope["workflow_id"] = input.workflow_id
+        return ToolResult.ok(
+            workflow_id=input.workflow_id, message=f"Memory now means workflow {input.workflow_id} and the general memories"
+        )
+
+    async def _activate_general(self, input: inputs.ActivateGeneral, context: ToolContext) -> ToolResult:
+        context.memory_scope["workflow_id"] = None
+        return ToolResult.ok(workflow_id=None, message="Memory now means the general memories alone")
+
+
+def _memories(context: ToolContext) -> Any:
+    return context.memories
+
+
+def _workflow(context: ToolContext) -> str | None:
+    """The workflow whose memories the run means, None when it means the general ones alone."""
+    return context.memory_scope.get("workflow_id", context.workflow_id or None)
+
+
+def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | None:
+    """Where a new memory goes; in no workflow what would go to the workflow by default goes to general."""
+    workflow_id = _workflow(context)
+    if scope == "workflow" and workflow_id is None:
+        raise ToolError("This call is in no workflow: use scope general, or activate_workflow first.", code="no_workflow")
+    wanted = MemoryScope(scope) if scope is not None else DEFAULT_SCOPE[kind]
+    return workflow_id if wanted is MemoryScope.WORKFLOW else None
+
+
+def _looked_at(scope: str, context: ToolContext) -> tuple[str | None, MemoryScope]:
+    """The workflow and scope of a reading call; in no workflow both means general."""
+    workflow_id, wanted = _workflow(context), MemoryScope(scope)
+    if workflow_id is None:
+        if wanted is MemoryScope.WORKFLOW:
+            raise ToolError("This call is in no workflow: use scope general or both, or activate_workflow first.", code="no_workflow")
+        wanted = MemoryScope.GENERAL
+    return workflow_id, wanted
+
+
+async def _visible(memory_id: str, context: ToolContext) -> Memory:
+    """A memory of the run's scope that has not expired; all others are not found."""
+    try:
+        memory: Memory | None = await _memories(context).get(memory_id)
+    except NotFoundError:
+        memory = None
+    expired = memory is not None and memory.expires_at is not None and memory.expires_at <= context.now()
+    if memory is None or expired or memory.workflow_id not in (None, _workflow(context)):
+        raise NotFoundError("Memory {id} not found. Use search or list to find memories and their ids.", id=memory_id)
+    return memory
+
+
+async def _store(memory: Memory, context: ToolContext) -> Memory:
+    if context.memory_search is not None:
+        return await context.memory_search.index(memory)
+    await _memories(context).save(memory, None)
+    return memory
+
+
+def _tags(tags: list[str]) -> tuple[str, ...]:
+    """Without repetitions and blanks, in their order.
+
+    Raises:
+        ToolError: more than a memory may have.
+    """
+    unique = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    if len(unique) > limits.MEMORY_TAGS:
+        raise ToolError("{count} tags given; the limit is {limit}.", count=len(unique), limit=limits.MEMORY_TAGS, code="invalid_arguments")
+    return unique
+
+
+def _scope_of(memory: Memory) -> str:
+    return MemoryScope.GENERAL.value if memory.workflow_id is None else MemoryScope.WORKFLOW.value
+
+
+def _shown(memory: Memory) -> dict[str, Any]:
+    data = memory.model_dump(mode="json", exclude={"embedder"})
+    return {**data, "scope": _scope_of(memory)}
+
+
+def _compact(memory: Memory) -> dict[str, Any]:
+    cut = memory.content if len(memory.content) <= PREVIEW else memory.content[:PREVIEW] + "…"
+    data = memory.model_dump(mode="json", include={"id", "type", "tags", "importance", "workflow_id", "created_at"})
+    return {**data, "preview": cut}
+
+
+def _hit(hit: MemoryHit) -> dict[str, Any]:
+    parts = {
+        name: None if value is None else round(value, 4)
+        for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "importance", "recency"}).items()
+    }
+    memory = hit.memory.model_dump(
+        mode="json", include={"id", "type", "content", "tags", "workflow_id", "agent_source", "source", "created_at"}
+    )
+    return {**memory, **parts}

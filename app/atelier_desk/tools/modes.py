@@ -1,0 +1,107 @@
+"""How an agent sees its tools: which definitions go to the model in each tool mode, and what is told about the others in text.
+
+A mode decides what the model *sees*; what a run may *use* is its enabled tools alone, with the two tools of planning added where the mode
+is useless without them. At the greatest depth nobody starts agents: the planning tools are neither seen nor usable there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atelier_desk.domain.agent import ToolMode
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.sections import ALWAYS_AVAILABLE, PLANNING
+
+LIST_SECTIONS = "list_tool_sections"
+PLAN = "plan_actions"
+PLANNERS = (LIST_SECTIONS, PLAN)
+"""What an agent in sections mode reaches its tools with."""
+WAIT_PARENT = "wait_parent"
+ANSWER_CHILD = "answer_child"
+
+
+def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
+    """The mode that really holds: an agent that cannot plan any more sees its tools directly."""
+    return ToolMode.DIRECT if mode is ToolMode.SECTIONS and depth >= max_depth else mode
+
+
+def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> list[str]:
+    """Every tool a run may call, directly or through ``invoke_tool``: the enabled ones that exist, without planning tools at the greatest
+    depth, with the two planners in sections mode.
+    """
+    names = [name for name in dict.fromkeys(enabled) if registry.has(name)]
+    if depth >= max_depth:
+        return [name for name in names if not _in_sections(registry, name, (PLANNING,))]
+    if mode is ToolMode.SECTIONS:
+        names += [name for name in PLANNERS if name not in names and registry.has(name)]
+    return names
+
+
+def visible_names(
+    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
+) -> list[str]:
+    """The tools whose definitions go to the model, in the order they are sent.
+
+    Args:
+        enabled: the names the agent's configuration gives it, its sections already spelled out.
+        has_parent: the run is a sub-agent's; it can always ask its parent.
+        child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
+    """
+    usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
+    match effective_mode(mode, depth=depth, max_depth=max_depth):
+        case ToolMode.DIRECT:
+            names = usable
+        case ToolMode.SECTIONS:
+            names = [name for name in usable if name in PLANNERS or _always(registry, name)]
+        case _:
+            control = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
+            names = [name for name in control if name not in (WAIT_PARENT, ANSWER_CHILD)]
+    wanted = [name for name, applies in ((WAIT_PARENT, has_parent), (ANSWER_CHILD, child_asks)) if applies]
+    return names + [name for name in wanted if name not in names and registry.has(name)]
+
+
+def tools_text(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> str:
+    """What the system message says about tools whose definitions are not sent; empty in direct mode."""
+    usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
+    match effective_mode(mode, depth=depth, max_depth=max_depth):
+        case ToolMode.INVOKE:
+            return registry.format_tool_list_for_context(usable)
+        case ToolMode.SECTIONS:
+            return section_text(registry, usable)
+        case _:
+            return ""
+
+
+def section_list(registry: ToolRegistry, enabled: Sequence[str]) -> list[dict[str, Any]]:
+    """The sections of the enabled tools: ``{id, name, description, tools, tool_count}`` each, in the registry's order, empty ones left out.
+
+    The planning tools are how sections are reached, not something to be reached, so they are in no section here.
+    """
+    found = []
+    for section in registry.sections.all():
+        tools = [tool.name for tool in registry.get_tools_by_section(section.id) if tool.name in enabled and tool.name not in PLANNERS]
+        if tools:
+            found.append(
+                {"id": section.id, "name": section.name, "description": section.description, "tools": tools, "tool_count": len(tools)}
+            )
+    return found
+
+
+def section_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
+    """The sections in a line each, for the system message of an agent in sections mode: a few tokens where definitions cost thousands."""
+    lines = [f"[TOOL SECTIONS] (reach these tools with {PLAN}; {LIST_SECTIONS} names them)"]
+    lines += [f"- {section['id']}: {section['description']} ({section['tool_count']})" for section in section_list(registry, enabled)]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "(none)"])
+
+
+def _always(registry: ToolRegistry, name: str) -> bool:
+    """Tools no choice of sections takes away: those of the always available sections, and control tools, which are in none."""
+    tool = registry.get_tool(name)
+    return tool is not None and (tool.category is ToolCategory.CONTROL or tool.section in ALWAYS_AVAILABLE)
+
+
+def _in_sections(registry: ToolRegistry, name: str, sections: Sequence[str]) -> bool:
+    tool = registry.get_tool(name)
+    return tool is not None and tool.section in sections

@@ -1,0 +1,225 @@
+"""The one registry of tools: what exists, how it is described, and the guarded way to run it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Outcome, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.results import capped
+from atelier_desk.tools.sections import SectionRegistry
+from atelier_desk.tools.validation import closest, describe_errors, validate
+
+log = logging.getLogger(__name__)
+
+Executor = Callable[[Mapping[str, Any], ToolContext], Awaitable[Outcome]]
+
+_HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Tools", ToolCategory.WORKFLOW: "Workflow Tools"}
+
+
+class ToolRegistry:
+    """Tools by name.
+
+    Attributes:
+        sections: the known sections; a tool's section must be one of them.
+        max_result_chars: characters of a result that reach the model.
+    """
+
+    def __init__(self, *, max_result_chars: int = limits.RESULT_TO_MODEL, sections: SectionRegistry | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._definitions: dict[str, ToolSpec] = {}
+        self.sections = sections if sections is not None else SectionRegistry()
+        self.max_result_chars = max_result_chars
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool.
+
+        Raises:
+            ConflictError: the name is taken.
+            UsageError: a control tool with a section, or another tool without a known one.
+        """
+        if tool.name in self._tools:
+            raise ConflictError(N_("A tool named {name} is registered already."), name=tool.name)
+        if tool.category is ToolCategory.CONTROL:
+            if tool.section:
+                raise UsageError(N_("The control tool {name} cannot be in a section."), name=tool.name)
+        else:
+            self.sections.get(tool.section)
+        self._tools[tool.name] = tool
+
+    def register_all(self, tools: Iterable[Tool]) -> None:
+        """Add several tools: all of them, or none when one cannot be added."""
+        added: list[str] = []
+        try:
+            for tool in tools:
+                self.register(tool)
+                added.append(tool.name)
+        except AtelierError:
+            for name in added:
+                self.unregister(name)
+            raise
+
+    def unregister(self, name: str) -> None:
+        """Forget a tool; an unknown name is left alone."""
+        self._tools.pop(name, None)
+        self._definitions.pop(name, None)
+
+    def get_tool(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def get_definition(self, name: str) -> ToolSpec | None:
+        """The definition for the model, made once; None for an unknown name."""
+        tool = self._tools.get(name)
+        if tool is not None and name not in self._definitions:
+            self._definitions[name] = tool.definition()
+        return self._definitions.get(name)
+
+    def get_executor(self, name: str) -> Executor | None:
+        """A function that runs the tool through ``execute``; None for an unknown name."""
+        if name not in self._tools:
+            return None
+
+        async def executor(args: Mapping[str, Any], context: ToolContext) -> Outcome:
+            return await self.execute(name, args, context)
+
+        return executor
+
+    def has(self, name: str) -> bool:
+        return name in self._tools
+
+    def get_all_tool_names(self) -> list[str]:
+        """Names in the order of registration."""
+        return list(self._tools)
+
+    def get_tools_by_category(self, category: ToolCategory) -> list[Tool]:
+        return [tool for tool in self._tools.values() if tool.category is category]
+
+    def get_tools_by_section(self, section: str) -> list[Tool]:
+        """The tools of a section.
+
+        Raises:
+            NotFoundError: no such section.
+        """
+        self.sections.get(section)
+        return [tool for tool in self._tools.values() if tool.section == section]
+
+    def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
+        """The names an agent's configuration gives it: its tools, then those of its sections.
+
+        What is no longer there, a custom tool that was removed or a section, is left out.
+        """
+        there = [section for section in sections if self.sections.has(section)]
+        names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
+        return [name for name in dict.fromkeys(names) if self.has(name)]
+
+    def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
+        """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
+        return [definition for name in names if (definition := self.get_definition(name)) is not None]
+
+    def closest(self, name: str) -> list[str]:
+        """The registered names most like ``name``."""
+        return closest(name, self.get_all_tool_names())
+
+    def unknown(self, name: str) -> ToolResult:
+        """The error for a name that is not registered: the closest names, or all of them when none is close."""
+        near = self.closest(name)
+        hint = f"Closest: {', '.join(near)}." if near else f"Available: {', '.join(self.get_all_tool_names())}."
+        return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
+
+    def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """Why these arguments would be refused before the tool runs, in words for the model; None when they fit."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return str(self.unknown(name).data["error"])
+        try:
+            validate(tool, args)
+        except AtelierError as error:
+            return str(error)
+        except ValidationError as error:
+            return f"{tool.name}: {'; '.join(describe_errors(error.errors()))}."
+        return None
+
+    async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+        """Validate, run within the tool's time, and give back a result within its limits. Only cancellation is raised.
+
+        Errors become results for the model: ``unknown_tool``, ``not_enabled``, ``invalid_arguments``, ``timeout``, the code of any
+        ``AtelierError`` the tool raised, or ``internal_error``, whose traceback is in the log.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            return self._finish(self.unknown(name), "")
+        outcome = self._refusal(tool, context) or await self._run(tool, args, context)
+        # Anything but a result is a wish to wait (for a person, sub-agents or the parent); whoever runs the call sees to it.
+        return self._finish(outcome, tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
+
+    def format_tool_list_for_context(self, names: Sequence[str] | None = None) -> str:
+        """The tools as text, grouped by category, for agents that call them through ``invoke_tool``.
+
+        Control tools are never listed: the model has their definitions. ``names`` limits the list to an agent's enabled tools.
+        """
+        lines = ["[AVAILABLE TOOLS] (use invoke_tool to call)"]
+        for category, heading in _HEADINGS.items():
+            tools = [tool for tool in self.get_tools_by_category(category) if names is None or tool.name in names]
+            if tools:
+                lines.append(f"\n{heading}:")
+                lines.extend(f"- {tool.name}: {_indented(tool.description)}" for tool in tools)
+        if len(lines) == 1:
+            lines.append("(none)")
+        return "\n".join(lines)
+
+    def _refusal(self, tool: Tool, context: ToolContext) -> ToolResult | None:
+        if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:
+            return None
+        enabled = ", ".join(context.enabled_tools) or "none"
+        return ToolResult.failure(f"{tool.name} is not enabled for this agent. Enabled tools: {enabled}.", "not_enabled")
+
+    async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+        try:
+            checked = validate(tool, args)
+            async with asyncio.timeout(tool.timeout_s or None) as limit:
+                return await tool.run(checked, context)
+        except AtelierError as error:
+            return ToolResult.failure(str(error), error.code)
+        except ValidationError as error:
+            return ToolResult.failure(f"{tool.name}: {'; '.join(describe_errors(error.errors()))}.", "invalid_arguments")
+        except TimeoutError as error:
+            if not limit.expired():
+                return ToolResult.failure(f"{tool.name}: the operation timed out ({error}). Try again or do without it.", "timeout")
+            return ToolResult.failure(
+                f"{tool.name} took longer than {tool.timeout_s:g} seconds and was stopped. Ask for less at once, or go on without it.",
+                "timeout",
+            )
+        except Exception as error:
+            log.exception("tool %s failed", tool.name)
+            return ToolResult.failure(
+                f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.",
+                "internal_error",
+            )
+
+    def _finish(self, result: ToolResult, hint: str) -> ToolResult:
+        return capped(result, hint, to_model=self.max_result_chars)
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def create_default_tool_registry() -> ToolRegistry:
+    """A new registry with the control tools, the basic tools and the planning tools."""
+    from atelier_desk.tools.control import CONTROL_TOOLS
+    from atelier_desk.tools.core import core_tools
+    from atelier_desk.tools.teams import planning_tools
+
+    registry = ToolRegistry()
+    registry.register_all(CONTROL_TOOLS.values())
+    registry.register_all(core_tools())
+    registry.register_all(planning_tools())
+    return registry

@@ -1,0 +1,178 @@
+"""What the planning tools share: the guard before anything starts, checked text, and previews for approval cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import ChildState
+from atelier_desk.tools.base import ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.sections import PLANNING
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.registry import ToolRegistry
+
+PREVIEW = 200
+"""Characters of a prompt an approval card shows (reference "originals", 1.3); in a list of several, half of it."""
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+Prompt = Annotated[
+    str,
+    Field(min_length=1, max_length=limits.MESSAGE, description="All the sub-agent is told: what to do, what it must know, what to report."),
+    AfterValidator(_not_blank),
+]
+AgentId = Annotated[
+    str,
+    Field(min_length=1, max_length=64, description="Id or name of a permanent agent, as list_agents gives it."),
+    AfterValidator(_not_blank),
+]
+AgentName = Annotated[
+    str,
+    Field(min_length=1, max_length=limits.AGENT_NAME, description="Short name for the sub-agent, the user sees it."),
+    AfterValidator(_not_blank),
+]
+ChildId = Annotated[str, Field(min_length=1, max_length=64, description="Id of a sub-agent of yours.")]
+ToolName = Annotated[str, Field(min_length=1, max_length=128)]
+NotBlank = AfterValidator(_not_blank)
+
+
+class Join(Input):
+    operation: Literal["join"]
+    child_ids: list[ChildId] = Field(
+        default=[], max_length=limits.LIST_DEFAULT, description="Which ones; when left out, all whose reports you do not have yet."
+    )
+
+
+class TeamTool(DescribedTool):
+    """A tool that starts or looks after sub-agents.
+
+    Running it changes nothing yet: it says which sub-agents are wanted, and the engine plans them under ids that follow from the call. So a
+    call that was cut off may be run again.
+
+    Attributes:
+        starting: the operations that start sub-agents; the others only look, wait or stop.
+    """
+
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = PLANNING
+    effect: ClassVar[Effect] = Effect.SPAWN
+    risk: ClassVar[Risk] = Risk.MEDIUM
+    idempotent: ClassVar[bool] = True
+    starting: ClassVar[tuple[str, ...]] = ()
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        return self.effect if self._starts(arguments) else Effect.READ
+
+    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
+        return self.risk if self._starts(arguments) else Risk.LOW
+
+    def operation_plans(self, arguments: dict[str, Any]) -> bool:
+        return self._starts(arguments)
+
+    def _starts(self, arguments: dict[str, Any]) -> bool:
+        """An unknown operation counts as a starting one: its call fails anyway."""
+        operation = arguments.get("operation", self.starting[0])
+        return operation in self.starting or not isinstance(operation, str) or operation not in self.about.operations
+
+
+def team_of(context: ToolContext, *, starting: bool) -> Team:
+    """The run's team.
+
+    Raises:
+        ToolError: there is none (``no_team``), or sub-agents are to start where none may (``depth``).
+    """
+    team = context.team
+    if team is None:
+        raise ToolError("There is no team in this run: no agents can be started or asked. Do the work yourself.", code="no_team")
+    if starting and team.depth >= team.max_depth:
+        raise ToolError(
+            "You are at depth {depth} of at most {most}: no further agents can be started here. Do the work yourself.",
+            code="depth",
+            depth=team.depth,
+            most=team.max_depth,
+        )
+    return team
+
+
+def tools_of(context: ToolContext) -> tuple[ToolRegistry, Sequence[str]]:
+    """The registry, and the names of the tools the run may use.
+
+    Raises:
+        ToolError: the run has none (``unknown_tool``).
+    """
+    registry = context.registry
+    if registry is None:
+        raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
+    return registry, registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
+
+
+def job_for(agent_id: str, prompt: str) -> ChildRequest:
+    """A job for a permanent agent."""
+    return ChildRequest(name=agent_id, agent_id=agent_id.strip(), prompt=prompt, title=title_of(prompt))
+
+
+async def join(context: ToolContext, child_ids: Sequence[str]) -> JoinChildren | ToolResult:
+    """Wait for the named sub-agents, or for all whose reports were not handed over yet.
+
+    Raises:
+        ToolError: an id is none of this run's sub-agents (``unknown_child``).
+    """
+    children = await team_of(context, starting=False).children()
+    if not child_ids:
+        wanted = tuple(child.id for child in children if not child.told)
+        if not wanted:
+            return ToolResult.ok(results=[], message="No sub-agent is left whose report you do not have.")
+        return JoinChildren(wanted)
+    known = {child.id: child for child in children}
+    unknown = [child_id for child_id in child_ids if child_id not in known]
+    if unknown:
+        raise ToolError(
+            "{unknown}: no such sub-agent of yours. Your sub-agents: {there}.",
+            code="unknown_child",
+            unknown=", ".join(unknown),
+            there=listed(children),
+        )
+    return JoinChildren(tuple(dict.fromkeys(child_ids)))
+
+
+def listed(children: Iterable[ChildState]) -> str:
+    """Sub-agents by id and name, for the model to choose from."""
+    return ", ".join(f"{child.id} ({child.name})" for child in children) or "none"
+
+
+def title_of(text: str) -> str:
+    """The first line of a prompt, in few words, for trees and cards."""
+    lines = text.strip().splitlines()
+    return preview(lines[0].strip() if lines else "", limits.CHILD_TITLE)
+
+
+def preview(text: Any, length: int = PREVIEW) -> str:
+    """The beginning of a text of at most ``length`` characters; of anything else, of its words."""
+    shown = text if isinstance(text, str) else "" if text is None else str(text)
+    return shown if len(shown) <= length else shown[: length - 1] + "…"
+
+
+def prompt_details(prompt: Any) -> dict[str, Any]:
+    """``prompt_preview`` and ``prompt_length`` of an approval card."""
+    return {"prompt_preview": preview(prompt), "prompt_length": len(prompt) if isinstance(prompt, str) else 0}
+
+
+def names_in(value: Any) -> list[str]:
+    """The texts of a list as a model wrote it, for display before anything is validated."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list as a model wrote it, for display before anything is validated."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []

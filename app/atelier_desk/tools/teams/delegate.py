@@ -1,0 +1,84 @@
+"""DelegateTaskTool: give a job to a permanent agent, and see which ones there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.teams.base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
+
+
+class Delegate(Input):
+    operation: Literal["delegate"]
+    agent_id: AgentId
+    prompt: Prompt
+
+
+class ListAgents(Input):
+    operation: Literal["list_agents"]
+
+
+DelegateInput = Annotated[Delegate | ListAgents, Field(discriminator="operation")]
+
+
+class DelegateTaskTool(TeamTool):
+    """Have a permanent agent do a job with its own model, system prompt and tools."""
+
+    name: ClassVar[str] = "DelegateTaskTool"
+    input: ClassVar[Any] = DelegateInput
+    starting: ClassVar[tuple[str, ...]] = ("delegate",)
+    rest_hint: ClassVar[str] = "Ask the agent for a shorter report, or let it store a long one with ReportTool."
+    about: ClassVar[About] = About(
+        what="Gives a job to one of the user's permanent agents, which works in its own way and gives you its report.",
+        when="list_agents shows an agent that is made for a part of the work.",
+        when_not="no agent fits (SpawnAgentTool makes one), or several are to work at once (ParallelTasksTool).",
+        operations={
+            "delegate": "give the job and wait for the report",
+            "list_agents": "the permanent agents, without yourself",
+        },
+        example={
+            "operation": "delegate",
+            "agent_id": "Translator",
+            "prompt": "Translate the report 'offer' into French and store it as 'offre'.",
+        },
+        limits=(
+            f"prompt {limits.MESSAGE} characters",
+            f"{limits.CHILDREN} sub-agents alive at once in the whole team",
+            "it cannot use tools you do not have",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        ("en", "Which agents are there?", {"operation": "list_agents"}),
+        ("fr", "Quels agents peuvent aider ?", {"operation": "list_agents"}),
+    )
+
+    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The name is what the model wrote, an id or a name: only the store knows the other."""
+        if not self._starts(arguments):
+            return {}
+        target = preview(arguments.get("agent_id"), limits.AGENT_NAME)
+        return {"target_agent_id": target, "target_agent_name": target, **prompt_details(arguments.get("prompt"))}
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        if isinstance(input, ListAgents):
+            colleagues = await team_of(context, starting=False).colleagues()
+            return ToolResult.ok(count=len(colleagues), agents=[_shown(colleague) for colleague in colleagues])
+        plans = await team_of(context, starting=True).plan(context.call_id, [job_for(input.agent_id, input.prompt)])
+        return StartChildren(TeamCall.DELEGATE, plans)
+
+
+def _shown(colleague: Colleague) -> dict[str, Any]:
+    config = colleague.config
+    return {
+        "id": colleague.id,
+        "name": config.name,
+        "model": f"{config.provider}/{config.model}",
+        "about": preview(" ".join(config.system_prompt.split())),
+        "tools": list(config.tools),
+        "sections": list(config.sections),
+    }

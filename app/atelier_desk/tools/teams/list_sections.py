@@ -1,0 +1,36 @@
+"""list_tool_sections: what can be reached by planning with sections."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.modes import LIST_SECTIONS, section_list
+from atelier_desk.tools.sections import ALWAYS_AVAILABLE
+from atelier_desk.tools.teams.base import TeamTool, tools_of
+
+
+class ListToolSectionsInput(Input):
+    pass
+
+
+class ListToolSections(TeamTool):
+    """The sections of the tools an agent may use."""
+
+    name: ClassVar[str] = LIST_SECTIONS
+    effect: ClassVar[Effect] = Effect.READ
+    risk: ClassVar[Risk] = Risk.LOW
+    input: ClassVar[Any] = ListToolSectionsInput
+    about: ClassVar[About] = About(
+        what="Lists the sections your tools are sorted in: id, name, what they are for, and the names of their tools.",
+        when="you plan actions and do not know which sections or tools there are.",
+        when_not="the sections named in your instructions are enough.",
+        example={},
+    )
+
+    def _starts(self, arguments: dict[str, Any]) -> bool:
+        return False
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        return ToolResult.ok(sections=section_list(*tools_of(context)), always_available=list(ALWAYS_AVAILABLE))

@@ -1,0 +1,239 @@
+"""plan_actions: a goal cut into actions, each done by a sub-agent or one tool call, in stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import TeamCall
+from atelier_desk.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.modes import PLAN, section_list
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.sections import ALWAYS_AVAILABLE, PLANNING
+from atelier_desk.tools.teams.base import NotBlank, TeamTool, ToolName, objects_in, preview, team_of, title_of, tools_of
+from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
+from atelier_desk.tools.validation import InvalidArgumentsError, closest, validate
+
+REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
+"""Most tokens of one reply of an action's sub-agent: 4,096 and 1,000, 2,000 or 4,000 by complexity (reference "originals", 1.11)."""
+MANY = 5
+"""A plan with more actions than this is a high risk, like a batch."""
+_LISTED = 100
+"""Characters of each other action in a sub-agent's prompt."""
+
+SYSTEM_PROMPT = (
+    "You are a sub-agent with one action of a larger plan. Do that action with the tools you have, and nothing beyond it. Then report in "
+    "Markdown: first a short summary of the result, then what the others need to build on it. Say plainly what did not work."
+)
+
+
+class Action(Input):
+    description: Annotated[str, NotBlank] = Field(
+        min_length=1, max_length=limits.PLAN_DESCRIPTION, description="What is to be done, understandable by itself."
+    )
+    complexity: Literal["simple", "moderate", "complex"] = Field(default="moderate", description="How much thought it needs.")
+    tool: ToolName | None = Field(default=None, description="A tool to call with arguments; when left out a sub-agent does the action.")
+    arguments: dict[str, Any] | None = Field(default=None, description="The tool's arguments.")
+    depends_on: list[int] = Field(
+        default=[],
+        max_length=limits.PLAN_ACTIONS,
+        description="Numbers of earlier actions whose end it needs; the first action is 0.",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Action:
+        if self.arguments is not None and self.tool is None:
+            raise ValueError("arguments need the name of a tool; leave both out to have a sub-agent do the action")
+        return self
+
+
+class PlanActionsInput(Input):
+    goal: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.PLAN_GOAL, description="What all actions together are for.")
+    sections: list[ToolName] = Field(
+        default=[], max_length=limits.LIST_DEFAULT, description="Sections whose tools the sub-agents get; all of yours when left out."
+    )
+    actions: list[Action] = Field(
+        min_length=1,
+        max_length=limits.PLAN_ACTIONS,
+        description="Each {description, complexity, depends_on} for a sub-agent, or {description, tool, arguments} for one tool call.",
+    )
+    strategy: Strategy = Field(
+        default=Strategy.BATCH,
+        description="sequential: one after the other, stops at the first failure; batch_when_possible: independent ones together; "
+        "all_at_once: all together.",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PlanActionsInput:
+        for number, action in enumerate(self.actions):
+            wrong = [index for index in action.depends_on if not 0 <= index < number]
+            if wrong:
+                allowed = f"0 to {number - 1}" if number else "none, it is the first"
+                raise ValueError(f"actions[{number}].depends_on names {wrong}; allowed are earlier actions: {allowed}")
+            if action.depends_on and self.strategy is Strategy.ALL:
+                raise ValueError(f"actions[{number}].depends_on cannot hold with all_at_once; use batch_when_possible or sequential")
+        return self
+
+
+class PlanActions(TeamTool):
+    """Have a plan carried out, with only the sections it needs."""
+
+    name: ClassVar[str] = PLAN
+    input: ClassVar[Any] = PlanActionsInput
+    rest_hint: ClassVar[str] = "Plan fewer actions at once, or let them store long results with ReportTool."
+    about: ClassVar[About] = About(
+        what="Carries out a plan: a sub-agent with the sections' tools does each action, or it is one tool call; you get all results.",
+        when="the work has several steps, or needs tools of sections you cannot call directly.",
+        when_not="one call of a tool you have does it, or a step must be decided by you after seeing the one before.",
+        example={
+            "goal": "Know which tasks are late and tell the user",
+            "sections": ["core_ops"],
+            "actions": [
+                {"description": "List the open tasks", "tool": "TodoTool", "arguments": {"operation": "list"}},
+                {"description": "Write the report 'late-tasks' about what is late and why", "complexity": "moderate", "depends_on": [0]},
+            ],
+            "strategy": "batch_when_possible",
+        },
+        limits=(
+            f"1 to {limits.PLAN_ACTIONS} actions, {limits.CHILDREN} of them at once",
+            f"goal {limits.PLAN_GOAL} and description {limits.PLAN_DESCRIPTION} characters",
+            "actions whose tool changes something run alone",
+        ),
+    )
+
+    def _starts(self, arguments: dict[str, Any]) -> bool:
+        return True
+
+    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
+        actions = arguments.get("actions")
+        return Risk.HIGH if isinstance(actions, list | tuple) and len(actions) > MANY else Risk.MEDIUM
+
+    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        given = objects_in(arguments.get("actions"))
+        return {
+            "goal": preview(arguments.get("goal")),
+            "strategy": preview(arguments.get("strategy") or Strategy.BATCH.value, 64),
+            "action_count": len(given),
+            "actions": [
+                {"description": preview(action.get("description"), _LISTED), "tool": preview(action.get("tool"), 128)} for action in given
+            ],
+        }
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        team = team_of(context, starting=True)
+        registry, enabled = tools_of(context)
+        sections = checked_sections(input.sections, registry, enabled)
+        steps = [
+            Step(tuple(action.depends_on), _changes(registry, action, checked_call(number, action, registry, enabled)))
+            for number, action in enumerate(input.actions)
+        ]
+        # Stages are as wide as there is room now; a slot is freed at each sub-agent's end.
+        room = min(limits.CHILDREN, max(1, team.free_slots()))
+        stages = stages_of(steps, input.strategy, most=room)
+        requests = [request_for(input, number, stage, sections) for number, stage in enumerate(stages)]
+        plans = await team.plan(context.call_id, requests)
+        return StartChildren(TeamCall.PLAN, plans, stop_on_error=input.strategy is Strategy.SEQUENTIAL)
+
+
+def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...]:
+    """The sections sub-agents get, the always available ones with them; every section of the run's own tools when none was chosen.
+
+    They are always named: a sub-agent with sections sees its tools directly, and need not plan once more to reach them.
+
+    Raises:
+        ToolError: a section none of the run's tools is in (``unknown_section``).
+    """
+    usable = [section["id"] for section in section_list(registry, enabled)]
+    chosen = sections or usable
+    unknown = [section for section in chosen if section not in usable and section not in ALWAYS_AVAILABLE]
+    if unknown:
+        raise ToolError(
+            "Unknown section {unknown}. Sections of your tools: {known}.",
+            code="unknown_section",
+            unknown=", ".join(unknown),
+            known=", ".join(usable) or "none",
+        )
+    return tuple(dict.fromkeys((*chosen, *ALWAYS_AVAILABLE)))
+
+
+def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments of an action that is one tool call, None for a sub-agent's.
+
+    Raises:
+        ToolError: the tool is unknown, not enabled, no tool for a plan, or its arguments do not fit; the text names the action.
+    """
+    if action.tool is None:
+        return None
+    tool = registry.get_tool(action.tool)
+    enabled = [name for name in enabled if (one := registry.get_tool(name)) is not None and _plannable(one)]
+    if tool is not None and not _plannable(tool):
+        raise ToolError(
+            "actions[{number}]: {tool} cannot be an action of a plan. Allowed: {enabled}; or leave tool out to have a sub-agent do it.",
+            code="invalid_arguments",
+            number=number,
+            tool=action.tool,
+            enabled=", ".join(enabled) or "none",
+        )
+    if tool is None or action.tool not in enabled:
+        near = closest(action.tool, enabled)
+        raise ToolError(
+            "actions[{number}]: there is no tool {tool} for you. {hint}",
+            code="unknown_tool",
+            number=number,
+            tool=action.tool,
+            hint=f"Closest: {', '.join(near)}." if near else f"Your tools: {', '.join(enabled) or 'none'}.",
+        )
+    arguments = action.arguments or {}
+    try:
+        validate(tool, arguments)
+    except InvalidArgumentsError as error:
+        raise InvalidArgumentsError("actions[{number}]: {problem}", number=number, problem=str(error)) from error
+    return arguments
+
+
+def _plannable(tool: Tool) -> bool:
+    return tool.category is not ToolCategory.CONTROL and tool.section != PLANNING
+
+
+def _changes(registry: ToolRegistry, action: Action, arguments: dict[str, Any] | None) -> bool:
+    tool = registry.get_tool(action.tool) if action.tool else None
+    return tool is not None and tool.operation_effect(arguments or {}) in (Effect.WRITE, Effect.EXECUTE)
+
+
+def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...]) -> ChildRequest:
+    """The sub-agent of one action."""
+    action = plan.actions[number]
+    name = f"Action {number + 1}"
+    title = title_of(action.description)
+    if action.tool is not None:
+        call = (action.tool, dict(action.arguments or {}))
+        return ChildRequest(name=name, prompt=action.description, tools=(action.tool,), call=call, stage=stage, title=title)
+    return ChildRequest(
+        name=name,
+        prompt=_prompt(plan, number),
+        system_prompt=SYSTEM_PROMPT,
+        sections=sections,
+        max_tokens=REPLY_TOKENS[action.complexity],
+        stage=stage,
+        title=title,
+    )
+
+
+def _prompt(plan: PlanActionsInput, number: int) -> str:
+    """The goal, the action, and where it stands among the others."""
+    lines = [
+        f"GOAL: {plan.goal.strip()}",
+        "",
+        f"YOUR ACTION ({number + 1} of {len(plan.actions)}): {plan.actions[number].description.strip()}",
+    ]
+    if len(plan.actions) > 1:
+        lines += ["", "ALL ACTIONS (the others are not yours):"]
+        for index, action in enumerate(plan.actions):
+            mark = ">" if index == number else " "
+            lines.append(f"[{mark}] {index + 1}. {preview(' '.join(action.description.split()), _LISTED)}")
+    return "\n".join(lines)

@@ -1,0 +1,373 @@
+"""What the calls of the planning tools give: the model's view of sub-agents that are over, ask something, or work in the background.
+
+Everything here is a pure function of the call and what is known of its sub-agents, so a result is the same after a restart. Reports are cut
+one by one until the whole JSON fits: the model always reads every sub-agent's beginning and end, never half an object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.results import as_json, capped, cut_middle
+
+WAITING = "waiting_for_you"
+RUNNING = "running"
+REPORT_HINT = "Ask sub-agents for shorter reports, or let them store long ones with ReportTool."
+_TWICE = 8_000
+"""Characters up to which a batch's reports stand both with their results and in the aggregated report; longer ones only in the latter."""
+_EXCERPT = 160
+_ELSEWHERE = "… (whole in aggregated_report)"
+_SHORTEST = 60
+_LABEL = 300
+"""Characters of a prompt, description or error's place in a result; they only say which sub-agent is meant."""
+
+_TIMEOUT = re.compile(r"\b(?:timed?[ -]?out|inactiv\w*|no activity|no sign of life)\b", re.IGNORECASE)
+_EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNORECASE)
+
+
+def compose(
+    kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], *, to_model: int = limits.RESULT_TO_MODEL
+) -> ToolResult:
+    """The result of a call that waited for ``children``, in the order they were asked for; at most ``to_model`` characters.
+
+    The states decide what it is: sub-agents still at work in the background give how to join them, sub-agents that wait for an answer give
+    their questions (``status: "waiting_for_you"``) with the reports of the others, and when all are over the shape is the kind's own.
+    """
+    if not children:
+        empty = ToolResult.ok(results=[], message="There is no sub-agent whose report you do not have already.")
+        return capped(empty, REPORT_HINT, to_model=to_model)
+
+    def build(limit: int) -> dict[str, Any]:
+        return _data(kind, arguments, children, limit)
+
+    data, truncated = _fitted(build, children, to_model)
+    return capped(ToolResult(data, truncated=truncated), REPORT_HINT, to_model=to_model)
+
+
+EARLIER = 12_000
+"""Characters of earlier results a later action of a plan is told, all together."""
+
+
+def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARLIER) -> str:
+    """A later action's prompt with what the actions before it gave: a sub-agent knows only its prompt, and builds on their results.
+
+    ``earlier`` are those that are over, in the plan's order; their reports share ``room`` characters. Within the limit of a message.
+    """
+    told = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
+    if not told:
+        return prompt
+    room = min(room, limits.MESSAGE - len(prompt) - 100 * len(told))
+    each = room // len(told)
+    if each < _SHORTEST:
+        return prompt
+    lines = [prompt, "", "RESULTS OF EARLIER ACTIONS:"]
+    for child in told:
+        text = child.report if succeeded(child) else f"It failed: {error_text(child)}"
+        lines += ["", f"## {_cut(child.title or child.name, 60)}", "", _cut(text, each - _SHORTEST)]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= limits.MESSAGE else prompt
+
+
+def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    if kind is TeamCall.ANSWER:
+        return _answer(arguments, children, limit)
+    if any(child.status is ChildStatus.RUNNING or (child.status is ChildStatus.PLANNED and child.background) for child in children):
+        return _running(kind, children)
+    if any(child.status is ChildStatus.ASKING for child in children):
+        return _waiting(children, limit)
+    if not all(child.status.over for child in children):
+        return _running(kind, children)
+    match kind:
+        case TeamCall.SPAWN:
+            return _single(children[0], limit, child_id=children[0].id, name=children[0].name)
+        case TeamCall.DELEGATE:
+            return _single(children[0], limit, agent_id=children[0].agent_id, child_id=children[0].id, name=children[0].name)
+        case TeamCall.PARALLEL:
+            return _parallel(children, limit)
+        case TeamCall.PLAN:
+            return _plan(arguments, children, limit)
+        case _:
+            return _joined(children, limit)
+
+
+def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, Any], bool]:
+    """The result, and whether a report was cut: whole when that fits, else each cut to the greatest length at which it does."""
+    longest = max(max(len(child.report), len(child.error), len(child.question)) for child in children)
+    if longest <= to_model:
+        data = build(max(longest, _SHORTEST))
+        if len(as_json(data)) <= to_model:
+            return data, False
+    low, high = _SHORTEST, min(longest, to_model)
+    data = build(low)
+    while high - low > _SHORTEST:
+        middle = (low + high) // 2
+        tried = build(middle)
+        if len(as_json(tried)) <= to_model:
+            low, data = middle, tried
+        else:
+            high = middle
+    return data, True
+
+
+def succeeded(child: ChildState) -> bool:
+    return child.status is ChildStatus.COMPLETED
+
+
+def error_text(child: ChildState) -> str:
+    """Why a sub-agent has no good end, in words for the model."""
+    given = child.error.strip()
+    match child.status:
+        case ChildStatus.CANCELLED:
+            return given or "It was stopped before it was finished."
+        case ChildStatus.ABANDONED:
+            return given or "It gave its task up."
+        case ChildStatus.NOT_RUN:
+            return given or "Not run: an earlier action failed."
+        case _:
+            return given or "It failed without saying why."
+
+
+def error_code(child: ChildState) -> str:
+    """``cancelled``, ``abandoned``, ``not_run``, ``timeout``, ``retries_exhausted`` or ``child_failed``."""
+    if child.status in (ChildStatus.CANCELLED, ChildStatus.ABANDONED, ChildStatus.NOT_RUN):
+        return child.status.value
+    if _EXHAUSTED.search(child.error):
+        return "retries_exhausted"
+    return "timeout" if _TIMEOUT.search(child.error) else "child_failed"
+
+
+_TITLES = {
+    "cancelled": "Sub-Agent Cancelled",
+    "abandoned": "Sub-Agent Abandoned",
+    "not_run": "Sub-Agent Not Run",
+    "timeout": "Sub-Agent Timeout",
+    "retries_exhausted": "Sub-Agent Retry Exhausted",
+    "child_failed": "Sub-Agent Error",
+}
+
+
+def error_report(child: ChildState, limit: int = limits.RESULT_TO_MODEL) -> str:
+    """A failed sub-agent's report: which one, why, and what it had got so far."""
+    head = f"# {_TITLES[error_code(child)]}\n\n**Sub-agent**: {child.name}\n\n**Error**: {_cut(error_text(child), limit)}"
+    partial = child.report.strip()
+    return f"{head}\n\n## Partial report\n\n{_cut(partial, limit)}" if partial else head
+
+
+def _cut(text: str, limit: int) -> str:
+    """``text`` in about ``limit`` characters, its middle missing; very short limits keep the beginning alone."""
+    if len(text) <= limit:
+        return text
+    if limit < 3 * _SHORTEST:
+        return text[: max(0, limit - 1)] + "…"
+    return cut_middle(text, limit, REPORT_HINT)
+
+
+def _single(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
+    withheld = {"withheld_tools": list(child.withheld)} if child.withheld else {}
+    if succeeded(child):
+        return {"success": True, **ids, "report": _cut(child.report, limit), **withheld, "metrics": child.metrics}
+    return {
+        "success": False,
+        **ids,
+        "error": _cut(error_text(child), limit),
+        "code": error_code(child),
+        "report": error_report(child, limit),
+        **withheld,
+        "metrics": child.metrics,
+    }
+
+
+def _entry(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
+    """One sub-agent in a list of results."""
+    entry: dict[str, Any] = {**ids, "success": succeeded(child)}
+    if succeeded(child) or child.report:
+        entry["report"] = _cut(child.report, limit)
+    if not succeeded(child):
+        entry["error"] = _cut(error_text(child), limit)
+    return {**entry, "metrics": child.metrics}
+
+
+def _listed(child: ChildState, limit: int) -> dict[str, Any]:
+    return _entry(child, limit, child_id=child.id, name=child.name)
+
+
+def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, Any]:
+    failed = done.count(False)
+    if not failed:
+        return {"success": True}
+    return {"success": False, "error": f"{failed} of {len(done)} {what} did not succeed; see the results.", "code": code}
+
+
+def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    completed = sum(succeeded(child) for child in children)
+    whole = sum(min(len(child.report), limit) for child in children) <= _TWICE
+    results = [_entry(child, limit, agent_id=child.agent_id, child_id=child.id, name=child.name) for child in children]
+    if not whole:
+        for entry, child in zip(results, children, strict=True):
+            if len(child.report) > _EXCERPT:
+                entry["report"] = child.report[:_EXCERPT] + _ELSEWHERE
+    return {
+        **_failures([succeeded(child) for child in children], "tasks", "tasks_failed"),
+        "completed": completed,
+        "failed": len(children) - completed,
+        "results": results,
+        "aggregated_report": aggregated_report(children, limit),
+    }
+
+
+def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAGE) -> str:
+    """One Markdown document of a batch, in the order of its tasks; each report in at most about ``limit`` characters."""
+    completed = sum(succeeded(child) for child in children)
+    lines = [
+        "# Parallel Execution Report",
+        "",
+        f"**Batch ID**: {children[0].call_id if children else ''}",
+        f"**Total Duration**: {_wall_ms(children)} ms",
+        f"**Completed**: {completed} / {len(children)}",
+        f"**Failed**: {len(children) - completed}",
+        "",
+        "---",
+    ]
+    for child in children:
+        label = child.agent_id or child.id
+        if succeeded(child):
+            lines += ["", f"## Agent: {label}", "", f"**Name**: {child.name}", "", _cut(child.report, limit) or "(no report)"]
+        else:
+            lines += ["", f"## Agent: {label} (ERROR)", "", f"**Name**: {child.name}", ""]
+            lines.append(f"Execution failed: {_cut(error_text(child), limit)}")
+            if child.report.strip():
+                lines += ["", "Partial report:", "", _cut(child.report, limit)]
+    return "\n".join(lines)
+
+
+def _wall_ms(children: Sequence[ChildState]) -> int:
+    """From the first start to the last end; where the starts are not known, the longest of them."""
+    spans = [(child.started_at.timestamp() * 1000, child.duration_ms) for child in children if child.started_at is not None]
+    if not spans:
+        return max((child.duration_ms for child in children), default=0)
+    return round(max(start + took for start, took in spans) - min(start for start, _ in spans))
+
+
+def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    actions = arguments.get("actions")
+    given = list(actions) if isinstance(actions, Sequence) and not isinstance(actions, str) and len(actions) == len(children) else None
+    results = []
+    for index, child in enumerate(children):
+        action = given[index] if given is not None and isinstance(given[index], Mapping) else {}
+        told = action.get("description")
+        label = told if isinstance(told, str) and told else child.title or child.name
+        entry: dict[str, Any] = {"action": _cut(label, min(_LABEL, max(limit, _SHORTEST))), "success": succeeded(child)}
+        if succeeded(child) or child.report.strip():
+            entry["result"] = _result(child, limit) if action.get("tool") else _cut(child.report, limit)
+        refused = action.get("tool") and _refused(entry.get("result"))
+        if refused:
+            entry |= {
+                "success": False,
+                "error": _cut(str(entry["result"].get("error") or "The call failed."), limit),
+                "code": "call_failed",
+            }
+        elif not succeeded(child):
+            entry |= {"error": _cut(error_text(child), limit), "code": error_code(child)}
+        results.append(entry)
+    # The summary repeats the labels, so it takes its share of the room like the reports do.
+    summary = _cut(_summary(results), max(limit, 3 * _SHORTEST))
+    return {**_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"), "results": results, "summary": summary}
+
+
+def _refused(result: Any) -> bool:
+    """Whether a call was made and came back without success."""
+    return isinstance(result, dict) and result.get("success") is False
+
+
+def _result(child: ChildState, limit: int) -> Any:
+    """What the called tool gave, as the object it was; as text when it is too long for that."""
+    if len(child.report) <= limit and child.report.lstrip().startswith("{"):
+        try:
+            return json.loads(child.report)
+        except (ValueError, RecursionError):
+            return child.report
+    return _cut(child.report, limit)
+
+
+def _summary(results: Sequence[Mapping[str, Any]]) -> str:
+    done = sum(bool(entry["success"]) for entry in results)
+    not_run = [str(entry["action"]) for entry in results if entry.get("code") == ChildStatus.NOT_RUN.value]
+    failed = [str(entry["action"]) for entry in results if not entry["success"] and entry.get("code") != ChildStatus.NOT_RUN.value]
+    text = f"Executed {done}/{len(results)} actions successfully."
+    if failed:
+        text += " Failed: " + "; ".join(failed) + "."
+    if not_run:
+        text += " Not run: " + "; ".join(not_run) + "."
+    return text
+
+
+def _joined(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    results = [_listed(child, limit) for child in children]
+    return {**_failures([succeeded(child) for child in children], "sub-agents", "children_failed"), "results": results}
+
+
+def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, Any]]:
+    asking = [child for child in children if child.status is ChildStatus.ASKING]
+    return [{"child_id": child.id, "name": child.name, "question": _cut(child.question, max(limit, _LABEL))} for child in asking]
+
+
+def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    over = [child for child in children if child.status.over]
+    planned = [child for child in children if child.status is ChildStatus.PLANNED]
+    data: dict[str, Any] = {"success": True, "status": WAITING, "questions": _questions(children, limit)}
+    if over:
+        data["results"] = [_listed(child, limit) for child in over]
+    if planned:
+        data["not_started"] = [{"child_id": child.id, "name": child.name, "title": child.title} for child in planned]
+    data["message"] = (
+        "These sub-agents stand still until you answer: call answer_child with child_id and message for each; it gives you that "
+        "sub-agent's report. Ask the user first when you do not know."
+    )
+    return data
+
+
+def _answer(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+    """The answered sub-agent's report, or its next question; what else is open is named beside it."""
+    wanted = arguments.get("child_id")
+    child = next((one for one in children if one.id == wanted), children[0])
+    others = [one for one in children if one is not child]
+    if child.status.over:
+        data = _single(child, limit, child_id=child.id, name=child.name)
+        asking = _questions(others, limit)
+        if asking:
+            data |= {"status": WAITING, "questions": asking}
+        news = [one for one in others if one.status.over and not one.told]
+        if news:
+            data["results"] = [_listed(one, limit) for one in news]
+        return data
+    if child.status is ChildStatus.ASKING:
+        return _waiting([child, *(one for one in others if not one.told)], limit)
+    return _running(TeamCall.ANSWER, [child])
+
+
+_JOINS = {TeamCall.PARALLEL: "ParallelTasksTool", TeamCall.PLAN: "SpawnAgentTool"}
+
+
+def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, Any]:
+    """Sub-agents that work on while the call's result is here already."""
+    ids = [child.id for child in children]
+    join = f'{_JOINS.get(kind, "SpawnAgentTool")} {{"operation": "join", "child_ids": {json.dumps(ids)}}}'
+    told = f"Go on with your own work. {join} waits for the reports; reports you do not fetch are handed to you when you would end."
+    if len(children) == 1:
+        return {"success": True, "child_id": ids[0], "name": children[0].name, "status": RUNNING, "how_to_join": told}
+    listed = [
+        {
+            "child_id": child.id,
+            "agent_id": child.agent_id,
+            "name": child.name,
+            "status": RUNNING if not child.status.over else child.status.value,
+        }
+        for child in children
+    ]
+    return {"success": True, "child_ids": ids, "status": RUNNING, "children": listed, "how_to_join": told}

@@ -1,0 +1,197 @@
+"""SpawnAgentTool: sub-agents made up for one job, started, waited for and stopped."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, ToolContext, ToolResult
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.teams.base import (
+    AgentName,
+    ChildId,
+    Join,
+    NotBlank,
+    Prompt,
+    TeamTool,
+    ToolName,
+    join,
+    names_in,
+    preview,
+    prompt_details,
+    team_of,
+    title_of,
+)
+
+_TASK_SHOWN = 100
+"""Characters of a sub-agent's task in a listing."""
+
+
+class Spawn(Input):
+    operation: Literal["spawn"]
+    name: AgentName
+    prompt: Prompt
+    system_prompt: Annotated[str, NotBlank] | None = Field(
+        default=None, min_length=1, max_length=limits.SYSTEM_PROMPT, description="Who it is and how it works; yours when left out."
+    )
+    tools: list[ToolName] | None = Field(
+        default=None, max_length=limits.LIST_DEFAULT, description="Names of tools it may use, out of your own; all of yours when left out."
+    )
+    mcp_servers: list[ToolName] | None = Field(
+        default=None, max_length=limits.LIST_DEFAULT, description="MCP servers it may use, out of your own; yours when left out."
+    )
+    provider: str | None = Field(default=None, min_length=1, max_length=64, description="Provider of its model; yours when left out.")
+    model: str | None = Field(default=None, min_length=1, max_length=128, description="Its model; yours when left out.")
+    budget: Budget | None = Field(
+        default=None, description="Caps for it: max_cost (US dollars), max_tokens, max_seconds, max_tool_calls; they come out of yours."
+    )
+    wait: bool = Field(default=True, description="false: go on at once while it works, and join it later.")
+
+
+class ListChildren(Input):
+    operation: Literal["list_children"]
+
+
+class Terminate(Input):
+    operation: Literal["terminate"]
+    child_id: ChildId
+
+
+SpawnInput = Annotated[Spawn | Join | ListChildren | Terminate, Field(discriminator="operation")]
+
+
+class SpawnAgentTool(TeamTool):
+    """Start a sub-agent with a prompt, get its report."""
+
+    name: ClassVar[str] = "SpawnAgentTool"
+    input: ClassVar[Any] = SpawnInput
+    starting: ClassVar[tuple[str, ...]] = ("spawn",)
+    rest_hint: ClassVar[str] = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
+    about: ClassVar[About] = About(
+        what="Starts a sub-agent for one job: it gets your prompt and nothing else, works with your tools or fewer, and reports to you.",
+        when="a part of the work stands by itself, takes many steps you need not see, or can go on while you do something else.",
+        when_not="one or two tool calls of your own do it, or a permanent agent is made for it (DelegateTaskTool).",
+        operations={
+            "spawn": "start one and wait for its report; with wait false go on and join it later",
+            "join": "wait for sub-agents started before and get their reports",
+            "list_children": "your sub-agents and how they are",
+            "terminate": "stop one and everything below it; gives what it had got so far",
+        },
+        example={
+            "operation": "spawn",
+            "name": "Contract reader",
+            "prompt": "Read the report 'contract' and list every date by which something must be done, one a line.",
+            "tools": ["ReportTool"],
+        },
+        limits=(
+            f"name {limits.AGENT_NAME} characters",
+            f"prompt {limits.MESSAGE} characters",
+            f"{limits.CHILDREN} sub-agents alive at once in the whole team",
+            "a sub-agent never gets a tool, server or budget you do not have",
+        ),
+    )
+    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+        (
+            "en",
+            "Have someone else check the figures",
+            {"operation": "spawn", "name": "Checker", "prompt": "Check the figures and report every mistake."},
+        ),
+        (
+            "fr",
+            "Confie la relecture à un sous-agent",
+            {"operation": "spawn", "name": "Relecteur", "prompt": "Relis le texte et signale chaque faute."},
+        ),
+    )
+
+    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
+        return Effect.WRITE if arguments.get("operation") == "terminate" else super().operation_effect(arguments)
+
+    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
+        return Risk.LOW if arguments.get("operation") == "terminate" else super().operation_risk(arguments)
+
+    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if not self._starts(arguments):
+            return {}
+        return {
+            "sub_agent_name": preview(arguments.get("name"), limits.AGENT_NAME),
+            **prompt_details(arguments.get("prompt")),
+            "tools": names_in(arguments.get("tools")),
+            "mcp_servers": names_in(arguments.get("mcp_servers")),
+        }
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        match input:
+            case Spawn():
+                return await self._spawn(input, context)
+            case Join():
+                return await join(context, input.child_ids)
+            case Terminate():
+                return await self._terminate(input.child_id, context)
+            case _:
+                return await self._list(context)
+
+    async def _spawn(self, input: Spawn, context: ToolContext) -> Outcome:
+        request = ChildRequest(
+            name=input.name.strip(),
+            prompt=input.prompt,
+            system_prompt=input.system_prompt,
+            tools=None if input.tools is None else tuple(input.tools),
+            mcp_servers=None if input.mcp_servers is None else tuple(input.mcp_servers),
+            provider=input.provider,
+            model=input.model,
+            budget=input.budget,
+            title=title_of(input.prompt),
+        )
+        plans = await team_of(context, starting=True).plan(context.call_id, [request])
+        return StartChildren(TeamCall.SPAWN, plans, background=not input.wait)
+
+    async def _list(self, context: ToolContext) -> ToolResult:
+        team = team_of(context, starting=False)
+        children = await team.children()
+        return ToolResult.ok(
+            count=len(children),
+            max_allowed=limits.CHILDREN,
+            remaining_slots=max(0, team.free_slots()),
+            children=[_shown(child) for child in children],
+        )
+
+    async def _terminate(self, child_id: str, context: ToolContext) -> ToolResult:
+        team = team_of(context, starting=False)
+        try:
+            child = await team.terminate(child_id)
+        except ToolError as error:
+            if error.code != "not_running":
+                raise
+            # A call that was cut off after it had stopped the sub-agent finds it stopped.
+            stopped = [one for one in await team.children() if one.id == child_id and one.status is ChildStatus.CANCELLED]
+            if not stopped:
+                raise
+            child = stopped[0]
+        return ToolResult.ok(
+            child_id=child.id,
+            name=child.name,
+            status=child.status.value,
+            report=child.report,
+            metrics=child.metrics,
+            message="It was stopped. The report is what it had got so far." if child.report else "It was stopped; it had no report yet.",
+        )
+
+
+def _shown(child: ChildState) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": child.id,
+        "name": child.name,
+        "status": child.status.value,
+        "task_description": preview(child.title, _TASK_SHOWN),
+    }
+    if child.question:
+        shown["question"] = child.question
+    if child.status.over:
+        shown["report_read"] = child.told
+        shown["metrics"] = child.metrics
+    return shown

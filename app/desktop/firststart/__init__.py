@@ -1,8 +1,0 @@
-"""First start: language, look, a model that answers, and three goals to begin with."""
-
-from __future__ import annotations
-
-from app.desktop.firststart.dialog import FirstStart
-from app.desktop.firststart.notice import StarterNotice
-
-__all__ = ["FirstStart", "StarterNotice"]

@@ -1,5 +1,0 @@
-"""The guided dialect: for models too small to call tools. Select an action, fill it from the user's own words, answer by template."""
-
-from app.llm.guided.model import GuidedModel
-
-__all__ = ["GuidedModel"]
