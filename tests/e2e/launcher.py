@@ -4,7 +4,7 @@
 
 Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local socket. The model
 makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where
-it was. With ``--hold-at N`` its reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
+it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
 
 What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event, ``holding``, ``raised``.
 """

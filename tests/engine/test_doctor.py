@@ -12,7 +12,6 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
-from atelier_desk.storage import refused
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.support.servers.openai import FakeOpenAI
 
@@ -49,15 +48,6 @@ async def test_a_server_that_is_off_is_a_warning_with_what_to_do(open_atelier: O
         check = by_name(await checks(atelier))["provider:lab"]
         assert (check.status, bool(check.message)) == ("warn", True)
         assert "providers test lab" in check.fix
-
-
-async def test_changes_that_could_not_be_written_are_named_with_their_file(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        refused.keep(atelier.datadir.database, b"{}", "why", atelier.clock.now())
-        check = by_name(await checks(atelier))["database"]
-    assert check.status == "warn"
-    assert "1 change could" in check.message
-    assert refused.FILE in check.fix
 
 
 class Broken(WordEmbedder):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import preflight, refused
+from atelier_desk.storage import preflight
 
 
 def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
@@ -18,7 +18,6 @@ def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
 def test_files_of_our_own_are_no_content(tmp_path: Path) -> None:
     (tmp_path / "LOCK").touch()
     (tmp_path / "atelier-commits.json").touch()
-    (tmp_path / refused.FILE).touch()
     assert not preflight.has_content(tmp_path)
     preflight.check(tmp_path)
 

@@ -28,7 +28,6 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Store
 from tests.storage.strategies import JSON, TIMES
-from tests.storage.test_schema import QUESTION, RUN, WORKFLOW, older_database
 
 BIG = {"big": 2**70}
 
@@ -118,17 +117,6 @@ async def test_an_export_of_a_newer_version_is_refused(store: Store, tmp_path: P
         with pytest.raises(StorageError) as caught:
             await transfer.import_jsonl(store, folder)
         assert caught.value.code == "newer_schema"
-
-
-async def test_an_export_of_the_first_version_reads_back_with_defaults(
-    repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await older_database(tmp_path / "old", monkeypatch, export=tmp_path / "out")
-    await transfer.import_jsonl(repos.store, tmp_path / "out")
-    assert await repos.workflows.get(WORKFLOW.id) == WORKFLOW
-    assert await repos.runs.list(WORKFLOW.id) == [RUN]
-    assert await repos.questions.pending() == [QUESTION]
-    assert await repos.store.query("SELECT VALUE title FROM run") == [""]
 
 
 @pytest.mark.parametrize("kind", ["cut line", "missing line", "missing file", "unknown table", "no manifest", "bad name"])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, language, ngettext
-from atelier_desk.storage.refused import FILE as REFUSED
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -194,17 +193,6 @@ async def _database(atelier: Atelier) -> Check:
             status="warn",
             message=_("{state} The last {count} changes were lost.", state=message, count=lost),
             fix=_("Compare with a backup: atelier backup verify FILE"),
-        )
-    refused = atelier.store.refused_commits()
-    if refused:
-        path = atelier.datadir.database / REFUSED
-        told = ngettext("{state} {n} change could not be written.", "{state} {n} changes could not be written.", refused, state=message)
-        return Check(
-            name="database",
-            title=title,
-            status="warn",
-            message=told,
-            fix=_("Report this fault. {path} keeps what is missing, also words of yours: look before you share it.", path=path),
         )
     return Check(name="database", title=title, status="ok", message=message)
 

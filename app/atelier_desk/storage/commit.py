@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
@@ -11,19 +10,7 @@ from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Run, ToolExecution, Workflow
-
-
-@dataclass(frozen=True)
-class PartialReply:
-    """What was received so far of a reply."""
-
-    run_id: str
-    workflow_id: str
-    message_id: str
-    content: str
-    reasoning: str
-    updated_at: datetime
+from atelier_desk.domain.workflow import Message, Run, ToolExecution
 
 
 @dataclass(frozen=True)
@@ -36,9 +23,6 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
-        created: new workflows, whose ids nobody had before.
-        partials: replies that are being received, one a run.
-        of: the workflow, where no row of the commit tells it.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -52,9 +36,6 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
-    created: tuple[Workflow, ...] = ()
-    partials: tuple[PartialReply, ...] = ()
-    of: str = ""
 
     @property
     def workflow_id(self) -> str | None:
@@ -69,6 +50,4 @@ class Commit:
             *self.frames,
             *self.tasks,
         )
-        if rows:
-            return rows[0].workflow_id
-        return next((partial.workflow_id for partial in self.partials), self.of or None)
+        return rows[0].workflow_id if rows else None

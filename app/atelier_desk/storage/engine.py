@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors, wire
+from atelier_desk.storage import errors
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -31,10 +31,7 @@ class Engine:
     """
 
     def __init__(self, connection: Any, path: Path | None) -> None:
-        from surrealdb.data.cbor import decode
-
         self._connection = connection
-        self._decode = decode
         self.path = path
 
     @classmethod
@@ -67,8 +64,7 @@ class Engine:
             StorageError: the engine itself failed.
         """
         try:
-            # Past the driver's own ``query_raw``, whose encoder took most of the time of a small request.
-            response = self._decode(await self._connection._db.execute(wire.query(sql, params)))
+            response = await self._connection.query_raw(sql, dict(params))
         except asyncio.CancelledError:
             raise
         except BaseException as error:

@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import ahead, errors, refused
+from atelier_desk.storage import errors
 from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
 
-OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", *ahead.NAMES, refused.FILE})
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp"})
 """Files that say nothing about whether a database was ever written here."""
 
 

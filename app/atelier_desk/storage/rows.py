@@ -16,7 +16,6 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from pydantic_core import to_json as to_json_bytes
 
 from atelier_desk.domain.base import Model
-from atelier_desk.storage import wire
 
 if TYPE_CHECKING:
     from surrealdb import RecordID
@@ -76,7 +75,6 @@ class Table(Generic[M]):
         self._extra = extra
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
         self.columns = ", ".join(["id", *(self.column(field) for field in self._fields if field != "id"), *order])
-        wire.learn("id", *map(self.column, self._fields))
 
     def column(self, field: str) -> str:
         """The column of a field."""

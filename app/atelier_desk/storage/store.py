@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import commits, errors, preflight, refused, schema
-from atelier_desk.storage.behind import WriteBehind
-from atelier_desk.storage.commit import Commit
+from atelier_desk.storage import commits, errors, preflight, schema
 from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.known import Known
 from atelier_desk.storage.writer import Statement, Writer
 
 __all__ = ["Statement", "Store"]
@@ -27,7 +24,6 @@ class Store:
         clock: the clock it was opened with.
         path: the database directory, None in memory.
         version: the schema version, the newest this program knows.
-        known: what the repositories know of the database without asking it.
         lost_commits: how many acknowledged commits the database had lost when it was opened (0 unless the loss was accepted, or
             commits were not synced and the power failed).
     """
@@ -37,8 +33,6 @@ class Store:
         self.clock = clock
         self._counter = counter
         self._writer = Writer(engine, clock, counter=counter)
-        self._behind: WriteBehind | None = None
-        self.known = Known()
         self._closed = False
         self.path = engine.path
         self.version = version
@@ -75,14 +69,7 @@ class Store:
         except BaseException:
             await engine.close()
             raise
-        store = cls(engine, clock, counter, version)
-        if directory is not None:
-            try:
-                store._behind = await WriteBehind.open(engine, store._writer, directory, clock, fsync=fsync, accept_loss=accept_loss)
-            except BaseException:
-                await store.close()
-                raise
-        return store
+        return cls(engine, clock, counter, version)
 
     async def query(self, sql: str, /, **params: Any) -> list[Any]:
         """Run reading statements and return the rows of the last one (a single value comes in a list of one).
@@ -103,7 +90,6 @@ class Store:
         """
         if self._closed:
             raise StorageError(errors.CLOSED, code="query")
-        await self._caught_up()
         outcomes = await self._engine.run(sql, params)
         for outcome in outcomes:
             if not outcome.ok:
@@ -120,51 +106,17 @@ class Store:
 
     async def transact(self, *statements: Statement) -> list[Any]:
         """Like ``write``, and returns the result of each statement."""
-        await self._caught_up()
         return await self._writer.transact(statements)
 
-    async def keep(self, commit: Commit, taken: Callable[[], None]) -> bool:
-        """Make a commit durable without writing its rows yet; every read and every other write of this store finds them written.
-
-        Args:
-            commit: one that the database cannot refuse: its workflow exists, and its events have numbers that nobody used.
-            taken: called when the commit has its place among the others.
-
-        Returns:
-            False when the commit has to go through ``write`` instead: in memory, while writes are held back, or for its content.
-
-        Raises:
-            StorageError: nothing was kept.
-        """
-        if self._closed:
-            raise StorageError(errors.CLOSED, code="query")
-        return self._behind is not None and await self._behind.keep(commit, taken)
-
     async def drain(self) -> None:
-        """Wait until no write is queued or running, and everything that was kept is in the tables."""
-        await self._caught_up()
+        """Wait until no write is queued or running."""
         await self._writer.drain()
 
     @contextlib.asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
         """Hold all writes back while the block runs; reads go on."""
-        behind = self._behind
-        if behind is not None:
-            await behind.hold()
-        try:
-            async with self._writer.quiet():
-                yield
-        finally:
-            if behind is not None:
-                behind.release()
-
-    async def _caught_up(self) -> None:
-        if self._behind is not None and self._behind.busy:
-            await self._behind.flush()
-
-    def refused_commits(self) -> int:
-        """How many acknowledged commits the tables could not take; ``atelier_desk.storage.refused`` keeps them."""
-        return 0 if self.path is None else refused.count(self.path)
+        async with self._writer.quiet():
+            yield
 
     async def tables(self) -> list[str]:
         """Names of all tables, sorted."""
@@ -181,8 +133,6 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        if self._behind is not None:
-            await self._behind.close()
         await self._writer.close()
         await self._engine.close()
         if self._counter is not None:

@@ -94,7 +94,6 @@ async def import_jsonl(
             if counts[table] != wanted:
                 raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=f"{table}: {counts[table]}/{wanted}")
     except BaseException:
-        store.known.forget(None)
         for table in manifest["counts"]:
             await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
         raise

@@ -21,7 +21,7 @@ from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestio
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.commit import Commit
-from atelier_desk.storage.migrations import m0001_first_tables, m0002_teams
+from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.workflows import OWNED
 
@@ -135,7 +135,7 @@ async def test_purge_empties_every_table_and_touches_nothing_else(repos: Reposit
 
 
 def test_every_table_that_links_to_a_workflow_is_purged() -> None:
-    linked = {table for each in (m0001_first_tables, m0002_teams) for table, fields in each.TABLES.items() if "workflow" in fields}
+    linked = {table for table, fields in m0001_first_tables.TABLES.items() if "workflow" in fields}
     assert linked == set(OWNED)
 
 

@@ -55,7 +55,7 @@ class WorkflowService:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
         workflow = checks.build(Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now)
-        await self._context.repos.workflows.create(workflow, fresh=True)
+        await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
         return workflow
 

@@ -1,8 +1,12 @@
-"""The migrations, one module each, in the order of their numbers. A released migration is never changed: a new one follows it."""
+"""The migrations, a module ``mNNNN_name`` each, in the order of their numbers. A released one is never changed: a new one follows it."""
 
 from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
 
 
 def load() -> None:
     """Import every migration, which registers it."""
-    from atelier_desk.storage.migrations import m0001_first_tables, m0002_teams  # noqa: F401
+    for module in pkgutil.iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")

@@ -14,6 +14,7 @@ from atelier_desk.storage.schema import Migrator, migration
 
 WORKFLOW = "record<workflow> REFERENCE ON DELETE CASCADE"
 RUN = "record<run>"
+OF_RUN = f"{RUN} REFERENCE ON DELETE CASCADE"
 
 TABLES: dict[str, dict[str, str]] = {
     "schema_version": {
@@ -61,6 +62,7 @@ TABLES: dict[str, dict[str, str]] = {
         "draft": "string",
         "folders": "array<string>",
         "pending_questions": "int",
+        "pending_approvals": "int",
         "created_at": "datetime",
         "updated_at": "datetime",
         "deleted_at": "option<datetime>",
@@ -72,6 +74,8 @@ TABLES: dict[str, dict[str, str]] = {
         "workflow": WORKFLOW,
         "previous_run": f"option<{RUN}>",
         "parent_run": f"option<{RUN}>",
+        "parent_call_id": "string",
+        "title": "string",
         "correlation_id": "string",
         "agent_id": "string",
         "agent_name": "string",
@@ -79,6 +83,8 @@ TABLES: dict[str, dict[str, str]] = {
         "mode": "string",
         "status": "string",
         "usage": "string",
+        "tool_calls": "int",
+        "elapsed_ms": "int",
         "last_seq": "int",
         "error": "string",
         "created_at": "datetime",
@@ -191,6 +197,7 @@ TABLES: dict[str, dict[str, str]] = {
         "call_id": "string",
         "agent_id": "string",
         "agent_name": "string",
+        "lineage": "string",
         "spec": "string",
         "status": "string",
         "selected_options": "array<string>",
@@ -200,6 +207,37 @@ TABLES: dict[str, dict[str, str]] = {
         "created_at": "datetime",
         "answered_at": "option<datetime>",
     },
+    "approval_request": {
+        "workflow": WORKFLOW,
+        "run": OF_RUN,
+        "root_run_id": "string",
+        "call_id": "string",
+        "agent_id": "string",
+        "agent_name": "string",
+        "lineage": "string",
+        "kind": "string",
+        "tool": "string",
+        "operation": "string",
+        "server": "string",
+        "section": "string",
+        "effect": "string",
+        "risk": "string",
+        "reason": "string",
+        "arguments": "string",
+        "edited": "option<string>",
+        "details": "string",
+        "status": "string",
+        "scope": "string",
+        "timeout_s": "float",
+        "on_timeout": "string",
+        "seen_ms": "int",
+        "round": "int",
+        "decided_by": "string",
+        "note": "string",
+        "created_at": "datetime",
+        "decided_at": "option<datetime>",
+    },
+    "prompt_frame": {"workflow": WORKFLOW, "system": "string", "tools": "string"},
     "report": {
         "workflow": WORKFLOW,
         "run_id": "string",
@@ -216,7 +254,7 @@ INDEXES: dict[str, dict[str, str]] = {
     "agent": {"by_name": "name UNIQUE"},
     "model": {"by_provider": "provider, name UNIQUE"},
     "workflow": {"shown": "deleted, unpinned, recency"},
-    "run": {"by_workflow": "workflow, created_at", "by_status": "status"},
+    "run": {"by_workflow": "workflow, created_at", "by_status": "status", "by_parent": "parent_run", "by_team": "correlation_id"},
     "run_event": {"by_run": "run, seq UNIQUE", "by_stream": "workflow, stream_from"},
     "partial_reply": {"by_workflow": "workflow"},
     "message": {"newest": "workflow, back"},
@@ -225,6 +263,8 @@ INDEXES: dict[str, dict[str, str]] = {
     "memory": {"newest": "workflow, recency", "by_type": "type, recency"},
     "memory_vector": {"by_embedder": "embedder, memory", "by_memory": "memory", "by_workflow": "workflow"},
     "user_question": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
+    "approval_request": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
+    "prompt_frame": {"by_workflow": "workflow"},
     "report": {"by_name": "workflow, name UNIQUE"},
 }
 

@@ -50,7 +50,7 @@ class Repositories:
         self.datadir = datadir
         self.memories = MemoryRepository(store)
         self.journal = JournalRepository(store)
-        self.workflows = WorkflowRepository(store, datadir, self.journal, purged=self.memories.workflow_deleted)
+        self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
         self.runs = RunRepository(store)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
-from atelier_desk.storage.batch import guarded
-from atelier_desk.storage.commit import Commit, PartialReply
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.commit_rows import statements
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.store import Store
+from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.tables import EVENTS
 
 _ALIVE = [status.value for status in RunStatus if not status.final]
@@ -77,28 +77,17 @@ class JournalRepository:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known = store.known
 
     async def commit(self, commit: Commit) -> None:
         """Write everything of a commit in one transaction; returns when it is durable.
-
-        What the database could not refuse is kept first and written soon (see ``atelier_desk.storage.behind``); the rest is written at once.
 
         Raises:
             NotFoundError: the workflow is gone.
             StorageError: nothing was kept; an event number that exists already in its run is refused.
         """
-        commit = self._known.needed(commit)
-        if self._known.follows(commit) and await self._store.keep(commit, lambda: self._known.learn(commit)):
-            return
-        statements = guarded(commit)
-        if statements:
-            try:
-                await self._store.write(*statements)
-            except BaseException:
-                self._known.forget(commit.workflow_id)
-                raise
-        self._known.learn(commit)
+        written = statements(commit)
+        if written:
+            await self._store.write(*written)
 
     async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Events of a run with a number above ``after``, in order."""
@@ -158,8 +147,15 @@ class JournalRepository:
         Raises:
             NotFoundError: the workflow is gone.
         """
-        partial = PartialReply(run_id, workflow_id, message_id, content, reasoning, self._store.clock.now())
-        await self.commit(Commit(partials=(partial,)))
+        row = {
+            "workflow": record("workflow", workflow_id),
+            "message_id": message_id,
+            "content": content,
+            "reasoning": reasoning,
+            "updated_at": self._store.clock.now(),
+        }
+        statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": row})
+        await self._store.write(guard(workflow_id), statement)
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:
         """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``updated_at``."""

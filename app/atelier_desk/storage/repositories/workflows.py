@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
-from atelier_desk.storage.repositories.runs import JournalRepository
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, excerpt
@@ -68,29 +66,20 @@ class WorkflowRepository(Repository[Workflow]):
     table = tables.WORKFLOWS
     what = "workflow"
 
-    def __init__(self, store: Store, datadir: DataDir, journal: JournalRepository, *, purged: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, datadir: DataDir, *, purged: Callable[[str], None]) -> None:
         """``purged`` is told the id of a workflow whose rows are gone."""
         super().__init__(store)
         self._datadir = datadir
-        self._journal = journal
-        self._known = store.known
         self._purged = purged
 
-    async def create(self, workflow: Workflow, *, fresh: bool = False) -> Workflow:
+    async def create(self, workflow: Workflow) -> Workflow:
         """Store a new workflow.
-
-        Args:
-            fresh: its id was made for it, so nobody can have it: the row need not be written at once.
 
         Raises:
             StorageError: its id exists already.
         """
-        if fresh:
-            await self._journal.commit(Commit(created=(workflow,)))
-            return workflow
         row = self.table.encode(workflow)
         await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
-        self._known.saw(workflow)
         return workflow
 
     async def list(self, *, limit: int = 100, offset: int = 0, search: str = "", deleted: bool = False) -> list[Workflow]:
@@ -113,7 +102,9 @@ class WorkflowRepository(Repository[Workflow]):
         current = await self.get(workflow_id)
         checked = Workflow.model_validate({**current.model_dump(), **fields})
         if fields:
-            await self._journal.commit(Commit(workflow={name: getattr(checked, name) for name in fields}, of=workflow_id))
+            changes = self.table.changes({name: getattr(checked, name) for name in fields})
+            statement = Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": self.table.record(workflow_id), "changes": changes})
+            await self._store.write(guard(workflow_id), statement)
         return await self.get(workflow_id)
 
     async def soft_delete(self, workflow_id: str) -> Workflow:
@@ -127,7 +118,6 @@ class WorkflowRepository(Repository[Workflow]):
     async def save(self, workflow: Workflow) -> None:
         """Write the whole row, new or not."""
         await self._store.write(upsert(self.table, workflow))
-        self._known.saw(workflow)
 
     async def purge(self, workflow_id: str) -> dict[str, int]:
         """Delete a workflow and every row of it in one transaction, then its report files. Returns how many rows each table lost.
@@ -142,8 +132,6 @@ class WorkflowRepository(Repository[Workflow]):
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
         statements.append(Statement("DELETE $row RETURN NONE", {"row": row}))
-        # What follows is written after the rows are gone, and then refused.
-        self._known.forget(workflow_id)
         results = await self._store.transact(*statements)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(OWNED, results[1::2], strict=False)}
         self._purged(workflow_id)
@@ -170,16 +158,6 @@ class WorkflowRepository(Repository[Workflow]):
         names = await self._names({row["workflow"].id for _, row in hits if row.get("workflow") is not None})
         found = [self._hit(kind, row, names, wanted) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
         return found[:limit]
-
-    async def _find(self, key: Any) -> Workflow | None:
-        known = self._known.workflow(key)
-        if known is not None:
-            return known
-        before = self._known.changes
-        row = await super()._find(key)
-        if row is not None and self._known.changes == before:
-            self._known.saw(row)
-        return row
 
     @staticmethod
     def _hit(kind: str, row: dict[str, Any], names: dict[str, str], wanted: str) -> SearchHit:
