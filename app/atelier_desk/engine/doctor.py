@@ -52,13 +52,13 @@ async def checks(
     problem: AtelierError | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Check]:
-    """All checks, in the order of the page. Every row of the database and every report is read.
+    """All checks, in the order of the page. Every row of the database, every report and every downloaded model is read.
 
     Args:
         atelier: the open engine, None when it could not be opened.
         root: the data folder, when there is no engine.
         problem: why the engine could not be opened.
-        progress: told how many of how many rows and reports were read.
+        progress: told how many of how many rows, reports or models were read.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     found = [await _qt(), *_display()]
@@ -70,6 +70,7 @@ async def checks(
     found.append(await _guarded("database", _database(atelier, progress)))
     found.append(await _guarded("reports", _reports(atelier, progress)))
     found.append(await _guarded("own_tools", _own_tools(atelier)))
+    found.append(await _guarded("models", _models(atelier, progress)))
     found.append(await _guarded("keyring", _keyring(atelier)))
     found.append(await _guarded("embedder", _embedder(atelier)))
     found += await asyncio.gather(*(_provider(atelier, config) for config in await atelier.providers.list() if config.enabled))
@@ -90,6 +91,7 @@ def _titles() -> dict[str, str]:
         "database": _("Database"),
         "reports": _("Reports"),
         "own_tools": _("Own tools"),
+        "models": _("Downloaded models"),
         "keyring": _("Keyring"),
         "embedder": _("Embedder"),
     }
@@ -254,6 +256,27 @@ async def _own_tools(atelier: Atelier) -> Check:
         message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
         fix=_("Read them again, then: atelier tools own confirm FILE"),
     )
+
+
+async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+    """Their SHA-256 is computed anew: loading a model trusts what was computed before for its size and time."""
+    from atelier_desk.llm.local.models import ModelStore
+
+    title = _("Downloaded models")
+    store = ModelStore(atelier.datadir.models)
+    models = [model for model in await asyncio.to_thread(store.list) if model.sha256 and not model.starter]
+    problems = []
+    for number, model in enumerate(models, 1):
+        try:
+            await asyncio.to_thread(store.check, model, again=True)
+        except AtelierError as error:
+            problems.append(error.localized(_))
+        if progress:
+            progress(number, len(models))
+    if problems:
+        return Check(name="models", title=title, status="fail", message=" ".join(problems))
+    message = ngettext("{n} model, as it was published.", "{n} models, all as they were published.", len(models))
+    return Check(name="models", title=title, status="ok", message=message)
 
 
 async def _keyring(atelier: Atelier) -> Check:

@@ -33,7 +33,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         data(out, [report.model_dump(mode="json") for report in reports])
         return 0
     rows = [(each.name, str(each.size), each.author, f"{each.updated_at:%Y-%m-%d %H:%M}") for each in reports]
-    table(out, rows, (_("name"), _("bytes"), _("author"), _("changed")))
+    table(out, rows, (_("name"), _("bytes"), _("author"), _("date")))
     return 0
 
 
