@@ -108,7 +108,7 @@ def trials(folder: Path, count: int, seed: int) -> Iterator[Trial]:
         for ending, root in whole.items():
             build(folder / "copy", ending)  # where it will be read: what is remembered of a model's check names its path
             (folder / "copy").rename(root)
-            before[ending] = reader.read(_copy(root, folder / "copy"), True)
+            before[ending] = reader.read(_copy(root, folder / "copy"), False)
             shutil.rmtree(folder / "copy")
             assert before[ending]["noticed"] == []
         for number in range(count):
