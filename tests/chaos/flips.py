@@ -98,8 +98,8 @@ def build(root: Path, ending: str) -> None:
     subprocess.run([sys.executable, "-m", "tests.chaos.flips", "build", str(root), ending], cwd=ROOT, timeout=120, check=ending == "closed")
 
 
-def trials(folder: Path, count: int, seed: int) -> Iterator[Trial]:
-    """Flip ``count`` bits, each in a random file of a fresh copy of a folder that was closed or killed."""
+def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Trial]:
+    """Flip ``count`` bits, each in a random file (of the folder ``under``) of a fresh copy of a data folder that was closed or killed."""
     chance = random.Random(seed)
     reader = Reader()
     try:
@@ -114,7 +114,7 @@ def trials(folder: Path, count: int, seed: int) -> Iterator[Trial]:
         for number in range(count):
             ending = ("closed", "killed")[number % 2]
             copy = _copy(whole[ending], folder / "copy")
-            file = chance.choice(sorted(path for path in copy.rglob("*") if path.is_file() and path.stat().st_size))
+            file = chance.choice(sorted(path for path in (copy / under).rglob("*") if path.is_file() and path.stat().st_size))
             bit = chance.randrange(file.stat().st_size * 8)
             flip(file, bit)
             name = file.relative_to(copy).as_posix()
