@@ -31,7 +31,7 @@ async def test_only_what_is_slow_is_noted(out: tuple[Terminal, io.StringIO], mon
 
 def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
     said: list[tuple[int, int]] = []
     tell = progress.every_second(lambda done, total: said.append((done, total)))
     for step in range(1, 6):
