@@ -387,6 +387,8 @@ class Atelier:
                 parts.push_async_callback(self.models.aclose)
             if hasattr(self, "memories"):
                 parts.push_async_callback(self.memories.aclose)
+            if hasattr(self, "own_tools"):
+                parts.push_async_callback(self.own_tools.aclose)
             if hasattr(self, "runs"):
                 parts.push_async_callback(self.runs.close)
 

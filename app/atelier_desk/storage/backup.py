@@ -5,7 +5,6 @@ The copy is made while no write runs. It is then unpacked, opened in a process o
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -25,6 +24,7 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.files import sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.store import Store
+from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "backup.json"
@@ -68,13 +68,13 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     """
     if store.path is None:
         raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))
-    if await asyncio.to_thread(target.exists):
+    if await in_storage_thread(target.exists):
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
         async with store.quiet():
             counts = await store.counts()
             created = store.clock.now()
-            await asyncio.to_thread(_pack, store.path, datadir.reports, target, _manifest(store.version, counts, created))
+            await in_storage_thread(_pack, store.path, datadir.reports, target, _manifest(store.version, counts, created))
         try:
             return await _verify_fresh(target)
         except StorageError as error:
@@ -92,7 +92,7 @@ async def before_migration(directory: Path, backups: Path, version: int, clock: 
     found = await inspect(directory)
     target = backups / f"before-schema-{version + 1}-{_stamp(clock.now())}.zip"
     reports = directory.parent / "reports"
-    await asyncio.to_thread(_pack, directory, reports, target, _manifest(version, found.counts, clock.now()))
+    await in_storage_thread(_pack, directory, reports, target, _manifest(version, found.counts, clock.now()))
     return await _verify_fresh(target)
 
 
@@ -115,18 +115,18 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
             nothing was changed.
     """
-    await asyncio.to_thread(datadir.ensure)
+    await in_storage_thread(datadir.ensure)
     await _refuse_if_in_use(datadir.database)
     stamp = _stamp((clock or SystemClock()).now())
-    unpacked = await asyncio.to_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
+    unpacked = await in_storage_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
     try:
         info = await _unpack_and_check(path, Path(unpacked))
         ready = datadir.root / f"{RESTORING}{stamp}"
-        await asyncio.to_thread(Path(unpacked).replace, ready)
-        await asyncio.to_thread(sync_folder, datadir.root)
+        await in_storage_thread(Path(unpacked).replace, ready)
+        await in_storage_thread(sync_folder, datadir.root)
     finally:
-        await asyncio.to_thread(shutil.rmtree, unpacked, ignore_errors=True)
-    replaced = await asyncio.to_thread(finish_restore, datadir.root)
+        await in_storage_thread(shutil.rmtree, unpacked, ignore_errors=True)
+    replaced = await in_storage_thread(finish_restore, datadir.root)
     return BackupInfo(**{**_fields(info), "replaced": replaced})
 
 
@@ -164,14 +164,14 @@ async def _verify_fresh(target: Path) -> BackupInfo:
     try:
         return await verify(target)
     except StorageError as error:
-        await asyncio.to_thread(target.unlink, missing_ok=True)
+        await in_storage_thread(target.unlink, missing_ok=True)
         if error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
         raise
 
 
 async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
-    manifest = await asyncio.to_thread(_unpack, path, folder)
+    manifest = await in_storage_thread(_unpack, path, folder)
     try:
         found = await inspect(folder / "database")
     except StorageError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
@@ -15,6 +14,7 @@ from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import search_text
+from atelier_desk.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
 
@@ -50,7 +50,7 @@ class ReportRepository(Repository[Report]):
         stored = report.model_copy(update={"size": len(data), **({"id": existing.id} if existing else {})})
         await self._store.write(guard(report.workflow_id))
         try:
-            await asyncio.to_thread(write_atomic, path, data)
+            await in_storage_thread(write_atomic, path, data)
         except OSError as error:
             raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
         content = {**self.table.encode(stored), "search": search_text(report.name, text)}
@@ -79,7 +79,7 @@ class ReportRepository(Repository[Report]):
         await self.get(workflow_id, name)
         path = self.path(workflow_id, name)
         try:
-            return (await asyncio.to_thread(path.read_bytes)).decode("utf-8", errors="replace")
+            return (await in_storage_thread(path.read_bytes)).decode("utf-8", errors="replace")
         except OSError as error:
             raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
 
@@ -99,7 +99,7 @@ class ReportRepository(Repository[Report]):
             Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
         )
         path = self.path(workflow_id, name)
-        await asyncio.to_thread(path.unlink, missing_ok=True)
+        await in_storage_thread(path.unlink, missing_ok=True)
 
     async def _by_name(self, workflow_id: str, name: str) -> Report | None:
         found = await self._select(

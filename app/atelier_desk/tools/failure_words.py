@@ -1,0 +1,27 @@
+"""Why a call failed, in the reader's language, where that is known; what the model reads of the same is in its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.i18n import _, ngettext
+
+
+def timed_out(result: Any) -> bool:
+    """Whether a call's result says that it was stopped because its time was over."""
+    return isinstance(result, dict) and result.get("code") == "timeout"
+
+
+def explain(tool: str, result: Any, error: str) -> str:
+    """What to show a person for ``error``, the text that was written for the model."""
+    seconds = result.get("timeout_s") if timed_out(result) else None
+    if not isinstance(seconds, int | float):
+        return error
+    if seconds == int(seconds):
+        return ngettext(
+            "{tool} took longer than {n} second and was stopped.",
+            "{tool} took longer than {n} seconds and was stopped.",
+            int(seconds),
+            tool=tool,
+        )
+    return _("{tool} took longer than {seconds} seconds and was stopped.", tool=tool, seconds=f"{seconds:g}")
