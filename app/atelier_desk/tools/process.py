@@ -19,7 +19,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import atelier_desk
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.i18n import N_
@@ -258,6 +257,6 @@ def _rebuilt(file: ToolFile, content: dict[str, Any]) -> AtelierError:
 
 def _environment() -> dict[str, str]:
     """This process's, with this very package importable wherever the worker starts."""
-    root = str(Path(atelier_desk.__file__).resolve().parent.parent)
+    root = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, inherited] if inherited else [root])}
