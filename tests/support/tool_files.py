@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from atelier_desk.tools.files import ToolFile, list_candidates
 
@@ -41,7 +41,7 @@ def tool_file(folder: Path, text: str, name: str = "own.py") -> ToolFile:
 def gone(pid: int) -> bool:
     """Whether a process can do nothing any more."""
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 

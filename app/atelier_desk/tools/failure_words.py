@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import _, language
 
 
 def timed_out(result: Any) -> bool:
@@ -17,11 +17,7 @@ def explain(tool: str, result: Any, error: str) -> str:
     seconds = result.get("timeout_s") if timed_out(result) else None
     if not isinstance(seconds, int | float):
         return error
-    if seconds == int(seconds):
-        return ngettext(
-            "{tool} took longer than {n} second and was stopped.",
-            "{tool} took longer than {n} seconds and was stopped.",
-            int(seconds),
-            tool=tool,
-        )
-    return _("{tool} took longer than {seconds} seconds and was stopped.", tool=tool, seconds=f"{seconds:g}")
+    from babel.numbers import format_decimal
+
+    shown = format_decimal(seconds, locale=language())
+    return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
