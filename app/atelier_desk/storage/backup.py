@@ -7,7 +7,6 @@ SHA-256 of all bytes before it, also of those that no file of it covers.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -27,6 +26,7 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.files import sha256_of, sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.store import Store
+from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "backup.json"
@@ -83,14 +83,14 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     """
     if store.path is None:
         raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))
-    if await asyncio.to_thread(target.exists):
+    if await in_storage_thread(target.exists):
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
         try:
             async with store.quiet():
                 counts = await store.counts()
                 manifest = _manifest(store.version, counts, store.clock.now())
-                await asyncio.to_thread(_pack, store.path, datadir.root, target, manifest)
+                await in_storage_thread(_pack, store.path, datadir.root, target, manifest)
             return await _verify_fresh(target)
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
@@ -106,7 +106,7 @@ async def before_migration(directory: Path, backups: Path, version: int, clock: 
     """
     found = await inspect(directory)
     target = backups / f"before-schema-{version + 1}-{_stamp(clock.now())}.zip"
-    await asyncio.to_thread(_pack, directory, directory.parent, target, _manifest(version, found.counts, clock.now()))
+    await in_storage_thread(_pack, directory, directory.parent, target, _manifest(version, found.counts, clock.now()))
     return await _verify_fresh(target)
 
 
@@ -129,18 +129,18 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
             nothing was changed.
     """
-    await asyncio.to_thread(datadir.ensure)
+    await in_storage_thread(datadir.ensure)
     await _refuse_if_in_use(datadir.database)
     stamp = _stamp((clock or SystemClock()).now())
-    unpacked = await asyncio.to_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
+    unpacked = await in_storage_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
     try:
         info = await _unpack_and_check(path, Path(unpacked))
         ready = datadir.root / f"{RESTORING}{stamp}"
-        await asyncio.to_thread(Path(unpacked).replace, ready)
-        await asyncio.to_thread(sync_folder, datadir.root)
+        await in_storage_thread(Path(unpacked).replace, ready)
+        await in_storage_thread(sync_folder, datadir.root)
     finally:
-        await asyncio.to_thread(shutil.rmtree, unpacked, ignore_errors=True)
-    replaced = await asyncio.to_thread(finish_restore, datadir.root)
+        await in_storage_thread(shutil.rmtree, unpacked, ignore_errors=True)
+    replaced = await in_storage_thread(finish_restore, datadir.root)
     return BackupInfo(**{**_fields(info), "replaced": replaced})
 
 
@@ -178,14 +178,14 @@ async def _verify_fresh(target: Path) -> BackupInfo:
     try:
         return await verify(target)
     except StorageError as error:
-        await asyncio.to_thread(target.unlink, missing_ok=True)
+        await in_storage_thread(target.unlink, missing_ok=True)
         if error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
         raise
 
 
 async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
-    manifest = await asyncio.to_thread(_unpack, path, folder)
+    manifest = await in_storage_thread(_unpack, path, folder)
     try:
         found = await inspect(folder / "database")
     except StorageError as error:

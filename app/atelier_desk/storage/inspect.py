@@ -20,6 +20,7 @@ from atelier_desk.storage import errors, preflight, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.files import read_hashed, report_path
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.threads import in_storage_thread
 
 Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
@@ -141,7 +142,7 @@ async def damaged_reports(run: Run, folder: Path) -> list[str]:
     for row in (await run("SELECT id, workflow, name, sha256 FROM report ORDER BY id"))[0]:
         path = report_path(folder, row["workflow"].id, row["name"])
         try:
-            whole = await asyncio.to_thread(read_hashed, path, row["sha256"]) is not None
+            whole = await in_storage_thread(read_hashed, path, row["sha256"]) is not None
         except OSError:
             whole = False
         if not whole:

@@ -7,7 +7,6 @@ Independent of the engine's own files, whose format may change between versions.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import shutil
@@ -23,6 +22,7 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.files import sha256_of, sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -58,7 +58,7 @@ async def export_jsonl(
     Raises:
         ConflictError: the folder is not empty.
     """
-    if await asyncio.to_thread(_in_use, target):
+    if await in_storage_thread(_in_use, target):
         raise ConflictError(FOLDER_IN_USE, path=target)
     counts: dict[str, int] = {}
     async with store.quiet():
@@ -66,11 +66,11 @@ async def export_jsonl(
             if table not in LEFT_OUT:
                 counts[table] = await _export_table(store, table, target, sum(counts.values()), progress)
         if datadir is not None:
-            await asyncio.to_thread(_copy_folders, datadir.root, target)
-    hashes = await asyncio.to_thread(_hashes, target)
+            await in_storage_thread(_copy_folders, datadir.root, target)
+    hashes = await in_storage_thread(_hashes, target)
     created = store.clock.now().isoformat()
     manifest = {"format": FORMAT, "schema": store.version, "created_at": created, "counts": counts, "files": hashes}
-    await asyncio.to_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
+    await in_storage_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
     return TransferInfo(target, store.version, counts)
 
 
@@ -84,7 +84,7 @@ async def import_jsonl(
         StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, cut or not as they were
             written; then the database is left empty.
     """
-    manifest = await asyncio.to_thread(_read_manifest, source)
+    manifest = await in_storage_thread(_read_manifest, source)
     if manifest["format"] > FORMAT or manifest["schema"] > schema.latest():
         raise StorageError(NEWER_EXPORT, code="newer_schema", path=source)
     present = await store.counts()
@@ -94,9 +94,9 @@ async def import_jsonl(
     for table in manifest["counts"]:
         if table not in present:
             raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=table)
-    await asyncio.to_thread(_check_hashes, source, manifest["files"])
+    await in_storage_thread(_check_hashes, source, manifest["files"])
     if datadir is not None:
-        await asyncio.to_thread(_copy_folders, source, datadir.root)
+        await in_storage_thread(_copy_folders, source, datadir.root)
     try:
         counts: dict[str, int] = {}
         for table, wanted in manifest["counts"].items():
@@ -111,10 +111,10 @@ async def import_jsonl(
 
 
 async def _export_table(store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None) -> int:
-    await asyncio.to_thread(target.mkdir, 0o700, True, True)
+    await in_storage_thread(target.mkdir, 0o700, True, True)
     computed = await _computed_columns(store, table)
     count, after = 0, None
-    file = await asyncio.to_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
+    file = await in_storage_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
     try:
         while True:
             condition = "WHERE id > $after" if after is not None else ""
@@ -122,14 +122,14 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
             if not rows:
                 return count
             lines = [json.dumps({name: to_plain(value) for name, value in row.items() if name not in computed}) + "\n" for row in rows]
-            await asyncio.to_thread(file.writelines, lines)
+            await in_storage_thread(file.writelines, lines)
             count += len(rows)
             after = rows[-1]["id"]
             if progress:
                 progress(before + count)
     finally:
-        await asyncio.to_thread(file.close)
-        await asyncio.to_thread(sync_folder, target)
+        await in_storage_thread(file.close)
+        await in_storage_thread(sync_folder, target)
 
 
 async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
@@ -137,7 +137,7 @@ async def _import_table(store: Store, table: str, source: Path, before: int, pro
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
     count, offset = 0, 0
     while True:
-        rows, offset = await asyncio.to_thread(_read_rows, path, offset)
+        rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
         await store.write(Statement(f"INSERT INTO {table} $rows RETURN NONE", {"rows": rows}))

@@ -19,6 +19,7 @@ from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import search_text
+from atelier_desk.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
 CHANGED = N_(
@@ -154,7 +155,7 @@ class ReportRepository(Repository[Report]):
                 Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
             )
             path = self.path(workflow_id, name)
-            await asyncio.to_thread(files.remove, path)
+            await in_storage_thread(files.remove, path)
 
     async def _by_name(self, workflow_id: str, name: str) -> Report | None:
         found = await self._select(
@@ -165,7 +166,7 @@ class ReportRepository(Repository[Report]):
 
 async def _in_thread(path: Path, work: Callable[[], T]) -> T:
     try:
-        return await asyncio.to_thread(work)
+        return await in_storage_thread(work)
     except OSError as error:
         raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
 
