@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
-from atelier_desk.cli.ending import Ending, interrupts
+from atelier_desk.cli.ending import interrupts
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.ending import EndWatch
 from atelier_desk.i18n import LANGUAGES, N_, _, set_language
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
 def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
     """Perform a command in this process or, when another one holds the data folder, in that one."""
     utf8_streams()
-    return asyncio.run(_session(arguments, argv))
+    watch = EndWatch(CANCELLED)
+    try:
+        return asyncio.run(_session(arguments, argv, watch))
+    finally:
+        watch.returned()
 
 
 def open_streams() -> None:
@@ -95,11 +100,11 @@ def data_root(arguments: argparse.Namespace) -> Path:
     return default_data_dir()
 
 
-async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
-    with interrupts(terminal) as ending:
+    with interrupts(terminal, watch):
         try:
-            return await _perform_somewhere(arguments, argv, terminal, ending)
+            return await _perform_somewhere(arguments, argv, terminal, watch)
         except asyncio.CancelledError:
             return CANCELLED
         except ReaderGone:
@@ -108,7 +113,7 @@ async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
             return CANCELLED if arguments.command in TAKEN_UP else FAILED
 
 
-async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, ending: Ending) -> int:
+async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     from atelier_desk.domain.errors import AtelierError, StorageError
 
     try:
@@ -118,7 +123,7 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
             arguments.data_root = root
             return await perform(None, arguments, terminal)
         try:
-            return await _here_or_there(root, arguments, argv, terminal, ending)
+            return await _here_or_there(root, arguments, argv, terminal, watch)
         except StorageError as error:
             if arguments.command != "doctor" or error.code == "holder_gone":
                 raise
@@ -130,7 +135,7 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
         return FAILED
 
 
-async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, ending: Ending) -> int:
+async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Perform the command in the process that holds the data folder, or become that process; where one ends, with the next.
 
     Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
@@ -149,7 +154,7 @@ async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequen
                 return status
             since = time.monotonic()
         try:
-            return await _hold(root, arguments, argv, terminal, ending)
+            return await _hold(root, arguments, argv, terminal, watch)
         except StorageError as error:
             if error.code != "locked":
                 raise
@@ -204,7 +209,7 @@ async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv:
         holder.close()
 
 
-async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, ending: Ending) -> int:
+async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
     from atelier_desk.engine.atelier import Atelier
 
@@ -214,8 +219,8 @@ async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], 
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier) as server:
             try:
-                ending.status = await perform(atelier, arguments, terminal)
-                return ending.status
+                watch.status = await perform(atelier, arguments, terminal)
+                return watch.status
             finally:
                 await _stay(server, terminal)
 

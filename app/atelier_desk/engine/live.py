@@ -27,7 +27,7 @@ from atelier_desk.storage.repositories import Repositories
 
 log = logging.getLogger(__name__)
 
-CLOSE_S = 0.8
+CLOSE_S = 0.5
 """How long the closing program waits for the steps it cancelled; one that does not let itself be cancelled ends with the process."""
 FINISHED_KEPT = 16
 """Runs that are over and stay in memory."""

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 HELLO_TIMEOUT_S = 10.0
 SHORT_S = 0.3
 """How long the closing holder waits for commands that follow no run: a list or a change of a row is done by then."""
-HAND_OVER_S = 1.0
+HAND_OVER_S = 0.4
 """How long it waits for the others to save, and for the clients to read what they were sent."""
 LAST_WORDS_S = 5.0
 """How long a client may take to read the end of its output."""
