@@ -35,10 +35,10 @@ PROGRAM = textwrap.dedent(
     if os.environ.get("TEST_HANG"):
         from atelier_desk.engine.runs import RunManager
 
-        async def hang(self, run_id):
+        async def hang(self, *given):
             await asyncio.Event().wait()
 
-        RunManager.cancel = hang
+        RunManager.interrupt = hang
 
     def opened(data_dir=None, **options):
         gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
@@ -130,7 +130,7 @@ def test_ctrl_c_interrupts_saves_and_ends_with_130(folder: Path) -> None:
 
 
 def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:
-    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be cancelled"], gate=True, TEST_HANG="1")
+    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1")
     workflow = process.until("token")["workflow_id"]
     process.process.send_signal(signal.SIGINT)
     assert process.warned.wait(30)

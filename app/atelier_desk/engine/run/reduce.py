@@ -12,6 +12,7 @@ from dataclasses import replace
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
+    EventBody,
     Injected,
     LimitReached,
     LoopDetected,
@@ -69,14 +70,18 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     if event.seq != state.last_seq + 1:
         raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
     elapsed = state.elapsed_ms
-    # The gap before a resume is time nobody worked: the program was closed, or a person was thinking. So is the one after a kill, until the
-    # next process finds what it cut off.
-    gap = isinstance(body, RunResumed) or (isinstance(body, RunPaused) and body.ended == "killed")
-    if state.status is RunStatus.PROCESSING and state.last_time is not None and not gap:
+    # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
+    if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
     state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
+
+
+def _after_a_gap(body: EventBody) -> bool:
+    """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    return found or isinstance(body, RunResumed)
 
 
 def _with_status(state: RunState) -> RunState:
