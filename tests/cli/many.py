@@ -36,7 +36,8 @@ class Answering(FakeOpenAI):
             self.gate = None
 
     async def until_asked(self, times: int) -> None:
-        while len(self.requests) < times:
+        """Until that many answers were asked for."""
+        while len(self.of("/v1/chat/completions")) < times:
             await asyncio.sleep(0.05)
 
 

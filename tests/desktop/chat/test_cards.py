@@ -85,6 +85,7 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     ("topic", "details", "button", "changes"),
     [
         ("error", {}, "notice-retry", {}),
+        ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
         ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
         ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
