@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import atelier_desk
+from atelier_desk import children
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, preflight, schema
@@ -57,12 +57,6 @@ async def inspect(directory: Path, *, read: bool = True) -> Inspection:
     raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
 
 
-def _environment() -> dict[str, str]:
-    """The helper finds this very package, wherever it starts."""
-    root = str(Path(atelier_desk.__file__).resolve().parent.parent)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
 async def _run_helper(directory: Path, read: bool) -> tuple[int, str]:
     """Exit status of the helper and what it printed; an abort gives a negative status, on Windows a large one."""
     process = await asyncio.create_subprocess_exec(
@@ -71,7 +65,7 @@ async def _run_helper(directory: Path, read: bool) -> tuple[int, str]:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env=_environment(),
+        env=children.environment(),
     )
     try:
         output, complaint = await process.communicate()

@@ -16,9 +16,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
+from atelier_desk import children
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.i18n import N_
@@ -129,7 +129,7 @@ class _Worker(asyncio.SubprocessProtocol):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(),
+            env=children.environment(),
             start_new_session=True,
             creationflags=_NEW_GROUP,
         )
@@ -253,10 +253,3 @@ def _rebuilt(file: ToolFile, content: dict[str, Any]) -> AtelierError:
     error = UsageError(content["template"], code=content["code"])
     error.params = {name: redact(value) for name, value in content["params"].items()}
     return error
-
-
-def _environment() -> dict[str, str]:
-    """This process's, with this very package importable wherever the worker starts."""
-    root = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, inherited] if inherited else [root])}
