@@ -68,6 +68,9 @@ WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
 
+PROGRAM_ENDS_S: Final = 1.7
+"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force."""
+
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60
 

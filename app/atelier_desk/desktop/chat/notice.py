@@ -80,6 +80,8 @@ class NoticeCard(Translated, EntryWidget):
 
         if self.entry.topic == "error":
             return [(_("Retry"), "primary", "notice-retry", resume())]
+        if self.entry.topic == "run_interrupted":
+            return [(_("Resume"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [
             (_("Continue"), "primary", "notice-continue", resume()),
             (_("Finish now"), "", "notice-finish", resume(finish=True)),
@@ -93,6 +95,13 @@ class NoticeCard(Translated, EntryWidget):
 
     def retranslate(self) -> None:
         self.refresh()
+
+
+_ENDED = {
+    "command": N_("The command that followed this run was ended. Everything up to here is kept."),
+    "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
+    "killed": N_("Atelier ended without warning while this run was at work. Everything up to here is kept."),
+}
 
 
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
@@ -127,6 +136,8 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             after=tokens(int(details.get("tokens_after") or 0)),
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "run_interrupted":
+        return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
         text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
         return "refresh-cw", "muted", "card", _("Trying the model again"), text

@@ -164,6 +164,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.set_draft("")
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
+        self.header.set_interrupted(False)
         self._set_running(False)
         self._show_empty(True)
         self.composer.field.setFocus()
@@ -186,6 +187,7 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(not transcript.entries)
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
+        self.header.set_interrupted(transcript.status == "interrupted")
         self.workflow_shown.emit(workflow.id)
 
     def _open_desk(self) -> None:
@@ -336,7 +338,9 @@ class ChatPanel(Translated, QWidget):
             self.header.meter.take(event.data, own=not event.depth)
         elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
             transcript = self.pages.current
-            self._set_running(transcript is not None and bool(transcript.live_run) and event.data.get("status") != "paused")
+            held = event.data.get("status") in {"paused", "interrupted"}
+            self._set_running(transcript is not None and bool(transcript.live_run) and not held)
+            self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
 
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)

@@ -10,7 +10,7 @@ from typing import Literal
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.chat import ImagePart, ToolCall, Usage
-from atelier_desk.domain.events import LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
+from atelier_desk.domain.events import Ended, LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -120,6 +120,7 @@ class RunState:
         window: tokens of the model's window as the server told it, None when it did not have to.
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
+        ended: what ended, while the run is held because it was interrupted.
         failed: the model could not be reached; a resume tries again.
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
@@ -180,6 +181,7 @@ class RunState:
     overflows: int = 0
     steps: int | None = None
     pause: PauseReason | None = None
+    ended: Ended | None = None
     limit: LimitReached | None = None
     ending: Ending | None = None
     failed: bool = False
