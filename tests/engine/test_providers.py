@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateway import FactoryGateway
+from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
+from tests.support.runs import agent
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -86,3 +89,13 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp
     failed = next(event for event in events if event.chunk_type is ChunkType.ERROR)
     assert (failed.data["code"], failed.data["recoverable"]) == ("unreachable", True)
     assert events[-1].data["status"] == "error"
+
+
+async def test_a_guided_model_is_shown_its_own_tools_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It calls no tools by itself, so the control tools would only take its room."""
+    monkeypatch.setattr(FactoryGateway.__init__, "__kwdefaults__", {"window": 4096, "dialect": ToolDialect.GUIDED})
+    model = ScriptedModel(["Fine."])
+    async with Atelier.open(tmp_path / "data", fsync=False, model_factory=lambda _: model) as atelier:
+        async for _event in atelier.run("go", agent=agent(tools=("CalculatorTool",))):
+            pass
+    assert [tool.name for tool in model.requests[0].tools] == ["CalculatorTool"]

@@ -267,7 +267,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (plan("d", {"description": " "}), "invalid_arguments", "blank"),
     (plan("d", {"description": "x", "depends_on": [0]}), "invalid_arguments", "earlier"),
     (join("d", "nobody"), "unknown_child", "none"),
-    (call("answer_child", "d", child_id="nobody", message="x"), "not_enabled", "SpawnAgentTool"),
+    (call("answer_child", "d", child_id="nobody", message="x"), "unknown_child", "none"),
     (call("wait_parent", "d", message="x"), "no_parent", "wait_user_response"),
 ]
 

@@ -48,6 +48,7 @@ from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
@@ -60,9 +61,11 @@ SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
 
-def offered_tools(env: RunEnvironment, state: RunState) -> tuple[ToolSpec, ...]:
-    """The definitions that go to the model with this agent's ``tool_mode``."""
-    return tuple(env.registry.get_definitions_by_names(direct_names(env, state)))
+def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False) -> tuple[ToolSpec, ...]:
+    """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
+    of its own tools alone."""
+    names = direct_names(env, state)
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not is_control_tool(name)]))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
@@ -175,13 +178,14 @@ class ModelCall:
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
-        tools = offered_tools(self._env, state) if with_tools else ()
+        guided = opened.dialect is ToolDialect.GUIDED
+        tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
-        tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
+        tool_tokens = 0 if guided else tool_tokens
         while True:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)

@@ -11,14 +11,12 @@ from atelier_desk.domain.errors import LimitError
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
-from atelier_desk.tools.describe import About
 
 
 class OutputInput(Input):
-    content: str = Field(min_length=1, max_length=limits.REPORT, description="What to show, Markdown.")
+    content: str = Field(min_length=1, max_length=limits.REPORT)
     type: Literal["message", "report", "result", "progress"] = Field(
         default="message",
-        description="message: say something; report: also kept as a report; result: what was asked for; progress: how far you are.",
     )
 
 
@@ -28,13 +26,7 @@ class OutputTool(ControlTool):
     name: ClassVar[str] = "output"
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = OutputInput
-    about: ClassVar[About] = About(
-        what="Shows content to the user (a sub-agent hands it to its parent) and lets you go on working.",
-        when="you have an intermediate result, a report to keep, or progress to tell during long work.",
-        when_not="it is your final answer (just answer, or task_complete), or a question (wait_user_response).",
-        example={"content": "# Survey\n\nThree findings …", "type": "report"},
-        limits=(f"content {limits.MESSAGE} characters", f"report {limits.REPORT} characters"),
-    )
+    what: ClassVar[str] = "Show text and go on. report: also kept. A sub-agent's result and report go to its parent."
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if input.type != "report" and len(input.content) > limits.MESSAGE:
