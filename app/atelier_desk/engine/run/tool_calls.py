@@ -345,7 +345,7 @@ class ToolCalls:
         if result.output is None:
             return []
         content, kind = result.output
-        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind)]
+        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind, report=str(result.data.get("report", "")))]
 
     def _asked(self, prepared: Prepared, ask: AskUser) -> QuestionAsked:
         state = self._handle.current

@@ -12,6 +12,9 @@ from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
 
+HANDED_WHOLE = 8_000
+"""Characters up to which a sub-agent's result is handed over without being stored as a report as well."""
+
 
 class OutputInput(Input):
     content: str = Field(min_length=1, max_length=limits.REPORT)
@@ -37,7 +40,11 @@ class OutputTool(ControlTool):
                 report=limits.REPORT,
             )
         shown = (input.content, input.type)
-        if input.type != "report" or context.reports is None:
-            return ToolResult({"success": True, "message": "Shown"}, output=shown)
+        handed = context.depth > 0 and input.type in ("report", "result")
+        done = "Handed over: your parent reads it with your report" if handed else "Shown"
+        # A long result is stored too: many sub-agents' reports share what their parent can read at once.
+        stored = input.type == "report" or (handed and len(input.content) > HANDED_WHOLE)
+        if not stored or context.reports is None:
+            return ToolResult({"success": True, "message": done}, output=shown)
         report = await store_output(context, input.content)
-        return ToolResult({"success": True, "message": f"Shown and stored as report {report.name!r}", "report": report.name}, output=shown)
+        return ToolResult({"success": True, "message": f"{done}. Stored as report {report.name!r}", "report": report.name}, output=shown)
