@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.core.user_question import ask
+from atelier_desk.tools.core.user_question import Placeholder, ask
 
 Label = Annotated[str, Field(min_length=1, max_length=limits.QUESTION_OPTION_LABEL)]
 
@@ -21,7 +21,7 @@ class WaitUserResponseInput(Input):
         default=[],
         max_length=limits.QUESTION_OPTIONS,
     )
-    placeholder: str = Field(default="", max_length=limits.QUESTION_OPTION_LABEL)
+    placeholder: Placeholder = ""
 
 
 class WaitUserResponse(ControlTool):
