@@ -216,7 +216,7 @@ class ReportsPane(Pane):
         """Store what was edited."""
         if self.editing and self._save.isEnabled():
             self._save.setEnabled(False)
-            self.jobs.start(self._write(self.workflow_id, self._open, self.editor.toPlainText()))
+            self.jobs.once("save", lambda: self._write(self.workflow_id, self._open, self.editor.toPlainText()))
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
         try:
@@ -229,12 +229,16 @@ class ReportsPane(Pane):
     def delete(self, name: str) -> None:
         """Delete a report and offer to undo it."""
         if name:
-            self.jobs.start(self._remove(self.workflow_id, name))
+            self.jobs.once(("delete", name), lambda: self._remove(self.workflow_id, name))
 
     async def _remove(self, workflow_id: str, name: str) -> None:
         text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
         self._open = ""
-        toast(self, _("Report “{name}” deleted", name=name), _("Undo"), lambda: self.jobs.start(self._write(workflow_id, name, text)))
+
+        def undo() -> None:
+            self.jobs.once(("undo", name), lambda: self._write(workflow_id, name, text))
+
+        toast(self, _("Report “{name}” deleted", name=name), _("Undo"), undo)
         await self._load(workflow_id)
 
     def export(self) -> None:

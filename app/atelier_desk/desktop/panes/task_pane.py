@@ -131,7 +131,7 @@ class TaskPane(Pane):
             self._wanted = getattr(saved, "id", "")
             self.reload()
 
-        dialog.accepted_fields.connect(lambda fields: self.jobs.start(save(fields)))
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
     @staticmethod
@@ -171,7 +171,7 @@ class TaskPane(Pane):
         """Delete a task and offer to undo it."""
         task = self._task(task_id)
         if task is not None:
-            self.jobs.start(self._delete(task))
+            self.jobs.once(("delete", task.id), lambda: self._delete(task))
 
     async def _delete(self, task: Task) -> None:
         deleted = await self.bridge.call(lambda a: a.tasks.delete(task.workflow_id, task.id))
