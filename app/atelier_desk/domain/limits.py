@@ -50,6 +50,8 @@ CHILD_TITLE: Final = 120
 CHILD_ATTEMPTS: Final = 3
 CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
+CHILD_WAIT_S: Final = 60.0
+"""Longest pause a model server can ask of a sub-agent before its next attempt."""
 CHILD_INACTIVITY_S: Final = 300
 CHILD_CHECK_S: Final = 30
 

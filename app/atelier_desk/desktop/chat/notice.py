@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value
+from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value, too_little
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
@@ -111,15 +111,12 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         return "circle-alert", "err", "card-err", _("The model could not answer"), entry.content
     if entry.topic == "limit_reached":
         kind = str(details.get("limit", ""))
-        value, cap = (limit_value(kind, float(details.get(key) or 0)) for key in ("value", "cap"))
-        text = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap) if entry.actionable else ""
-        return (
-            "octagon-x",
-            "warn",
-            "card-warn",
-            _(TITLES.get(kind, N_("Limit reached"))),
-            text or _("{value} of {cap} used.", value=value, cap=cap),
-        )
+        used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
+        value, cap = limit_value(kind, used), limit_value(kind, most)
+        waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
+        text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
+        text = " ".join(filter(None, (text, too_little(kind, used, most))))
+        return "octagon-x", "warn", "card-warn", _(TITLES.get(kind, N_("Limit reached"))), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(
