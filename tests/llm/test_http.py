@@ -207,10 +207,7 @@ async def test_a_wrong_key_that_the_server_repeats(openai_server: FakeOpenAI, cl
 
 
 async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
-    async def key() -> str | None:
-        return None
-
-    client = HttpClient(openai_server.url, provider="Server", key=key, clock=clock)
+    client = HttpClient(openai_server.url, provider="Server", clock=clock)
     await client.json("GET", "/models")
     await client.aclose()
     assert (await client.json("GET", "/models"))["object"] == "list"

@@ -194,7 +194,7 @@ def proxy_refusal(where: Where, proxy: ProxyUse, status: int) -> ProviderError:
 
 
 def _proxy_error(where: Where, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any) -> ProviderError:
-    known = {"proxy": proxy.shown, "variable": proxy.source, "recoverable": recoverable}
+    known: dict[str, Any] = {"proxy": proxy.shown, "variable": proxy.source, "recoverable": recoverable}
     return provider_error(where, "proxy", detail, **known, **named)
 
 

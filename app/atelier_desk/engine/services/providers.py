@@ -6,7 +6,7 @@ import asyncio
 import builtins
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind, header_variable
@@ -235,7 +235,8 @@ def _checked_ca_file(config: ProviderConfig) -> Path:
     try:
         check_ca_file(config.name, str(path))
     except ProviderError as error:
-        raise UsageError(error.template, code="ca_file", **error.params) from None
+        params: dict[str, Any] = dict(error.params)
+        raise UsageError(error.template, code="ca_file", **params) from None
     return path
 
 
