@@ -129,7 +129,9 @@ async def test_azure_with_headers_of_ones_own(tmp_path: Path) -> None:
         unset = await atelier(tmp_path, "providers", "test", "azure", AZURE_KEY="k" * 24)
         assert unset.status == 1
         assert "TEAM_TOKEN" in unset.err
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and (b"k" * 24 in path.read_bytes() or b"t" * 24 in path.read_bytes())]
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and (b"k" * 24 in path.read_bytes() or b"t" * 24 in path.read_bytes())
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from atelier_desk.domain.provider import ProviderHealth, ProviderKind
@@ -25,10 +23,10 @@ class Redirecting(FakeServer):
 
 
 @pytest.fixture
-async def gone() -> AsyncIterator[str]:
+async def gone() -> str:
     async with FakeOpenAI() as server:
         url = server.url
-    yield url
+    return url
 
 
 async def verdict(kind: str, url: str, clock: ManualClock, **fields: str) -> ProviderHealth:

@@ -14,8 +14,8 @@ from atelier_desk.domain.chat import TextDelta
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.llm import http
 from atelier_desk.llm.http import HttpClient
-from atelier_desk.llm.transport import checked_base_url, is_loopback
 from atelier_desk.llm.retry import RetryPolicy
+from atelier_desk.llm.transport import checked_base_url, is_loopback
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply

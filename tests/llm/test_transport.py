@@ -80,7 +80,9 @@ async def test_no_proxy_to_this_machine_and_to_hosts_of_no_proxy(
     assert find_proxy(Where("Lab"), FAR) is None
 
 
-@pytest.mark.parametrize("value", ["foo:bar", "http://", "ftp://proxy:1", "socks4://127.0.0.1:1", "http://u:secret-word@proxy:port", "http://h:0"])
+@pytest.mark.parametrize(
+    "value", ["foo:bar", "http://", "ftp://proxy:1", "socks4://127.0.0.1:1", "http://u:secret-word@proxy:port", "http://h:0"]
+)
 async def test_a_proxy_that_cannot_be_one_is_named_with_its_variable(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
@@ -158,7 +160,9 @@ async def test_certificates_that_are_missing(
     assert (await verdict(openai_server.url, clock)).ok  # no certificates are needed without TLS
 
 
-async def test_a_file_without_certificates(tls_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_file_without_certificates(
+    tls_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     file = tmp_path / "empty.pem"
     file.write_text("nothing")
     monkeypatch.setenv("SSL_CERT_FILE", str(file))

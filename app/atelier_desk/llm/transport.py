@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 from atelier_desk.llm.errors import Where, provider_error
 from atelier_desk.llm.secrets import remember
 
@@ -51,7 +51,7 @@ class ProxyUse:
 
     @property
     def source(self) -> str:
-        return self.variable or "the system settings"
+        return self.variable or _("the system settings")
 
 
 def checked_base_url(url: str) -> str:

@@ -75,7 +75,12 @@ class FakeOpenAI(FakeServer):
     async def chat(self, request: Request, out: Response) -> None:
         body = request.json
         if "messages" not in body and "prompt" not in body:
-            error = {"message": "Missing required parameter: 'messages'.", "type": "invalid_request_error", "param": "messages", "code": None}
+            error = {
+                "message": "Missing required parameter: 'messages'.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": None,
+            }
             await out.json({"error": error}, status=400)
             return
         for field, message in self.refused.items():

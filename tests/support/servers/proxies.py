@@ -1,4 +1,4 @@
-"""Proxies on loopback: an HTTP one that forwards and tunnels, and a SOCKS5 one. All connections end at one port, whatever host was asked for."""
+"""An HTTP proxy that forwards and tunnels, and a SOCKS5 one, on loopback. Connections end at one port, whatever host was asked for."""
 
 from __future__ import annotations
 
