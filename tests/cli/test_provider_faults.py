@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers.base import Reply
+from tests.support.servers.base import Failure, Reply
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.proxies import FakeProxy
@@ -98,6 +98,17 @@ async def test_a_run_with_a_bad_proxy_ends_with_its_error(tmp_path: Path) -> Non
     done = await atelier(tmp_path, "run", "Hi", "--provider", "lab", "--model", "m", **env)
     assert done.status == 1
     assert "ALL_PROXY" in done.err
+
+
+async def test_a_server_that_loads_its_model_is_said_to(tmp_path: Path) -> None:
+    loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
+    async with FakeOpenAI() as server:
+        server.script(loading, Reply(text="Hello there"))
+        await atelier(tmp_path, "providers", "add", "lab", "--kind", "openai", "--base-url", server.url)
+        done = await atelier(tmp_path, "run", "Hi", "--provider", "lab", "--model", "test-model")
+    assert (done.status, done.out.strip()) == (0, "Hello there")
+    assert "The server is loading the model; it is asked again in 1 s." in done.err
+    assert "Trying again" not in done.err
 
 
 async def test_an_imitation_of_ollama_answers(tmp_path: Path) -> None:

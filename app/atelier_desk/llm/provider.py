@@ -145,7 +145,7 @@ class HttpProvider(ABC):
         """What to say when the list of models was not where it should be."""
         tried = Place(self.kind, self.http.base_url)
         try:
-            if await answers_chat(self.client, tried, self.chat_path):
+            if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_path):
                 note = _("This server has no list of models; enter the name of the model yourself.")
                 return health.model_copy(update={"ok": True, "message": note, "code": ""})
         except ProviderError as error:

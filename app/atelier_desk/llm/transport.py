@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.i18n import N_, _
@@ -95,6 +94,8 @@ def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
     Raises:
         ProviderError: the variable's value is not a proxy that can be used (code ``proxy``).
     """
+    from urllib.request import getproxies, proxy_bypass
+
     parts = urlsplit(base_url)
     if is_loopback(base_url) or proxy_bypass(parts.netloc):
         return None

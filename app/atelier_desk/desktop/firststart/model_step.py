@@ -20,6 +20,7 @@ from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
 
 if TYPE_CHECKING:
@@ -210,8 +211,8 @@ class ModelStep(Step):
             self.ready_changed.emit()
 
     async def _reason(self, config: ProviderConfig | None, error: Exception) -> str:
-        """What went wrong; of a server that did not answer as it should, what its test says, which looks around for the right address."""
-        if config is None or not isinstance(error, ProviderError):
+        """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
+        if config is None or not isinstance(error, ProviderError) or not doubtful(error):
             return error_text(error)
         try:
             health: ProviderHealth = await self._bridge.call(lambda a: a.providers.test(config.name))
