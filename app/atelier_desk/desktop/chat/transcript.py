@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
@@ -261,7 +262,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.get("success") else "error"
+            call.status = "ok" if data.get("success") else "timeout" if timed_out(data.get("result")) else "error"
         call.result, call.error = data.get("result"), str(data.get("error") or "")
         call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
         call.progress = None
