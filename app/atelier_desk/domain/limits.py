@@ -5,6 +5,10 @@ from typing import Final
 WORKFLOW_NAME: Final = 256
 MESSAGE: Final = 100_000
 AGENT_NAME: Final = 64
+MODEL_NAME: Final = 512
+"""Characters: the names of local servers are paths, those of clouds are resource names."""
+PROVIDER_HEADERS: Final = 20
+"""Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)

@@ -18,6 +18,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import tokens
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.retry import retry_text
 
 
 class NoticeCard(Translated, EntryWidget):
@@ -136,7 +137,11 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
-        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
+        reason, delay = str(details.get("reason", "")), float(details.get("delay_s") or 0.0)
+        text = retry_text(reason, delay)
+        if reason == "loading" or not delay:
+            return "refresh-cw", "muted", "card", _("The model is being loaded"), text
+        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=text)
         return "refresh-cw", "muted", "card", _("Trying the model again"), text
     if entry.topic == "run_finished":
         titles = {
