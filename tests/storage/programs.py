@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import tables
+from atelier_desk.storage import backup, tables
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.lock import FolderLock
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Store
 
@@ -78,11 +84,41 @@ async def fill_limited_file(directory: Path) -> None:
     os._exit(0)
 
 
+async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
+    """Restore a backup and die just before the given one of its moves of a folder (1 is the first); print that none was left otherwise."""
+    left = int(moves)
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def move(*arguments: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **options)
+
+        return move
+
+    Path.replace = counted(Path.replace)  # type: ignore[method-assign]
+    shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
+    await backup.restore(Path(archive), DataDir(root))
+    print("whole", flush=True)
+
+
+async def verify_for_ever(directory: Path) -> None:
+    """Hold the folder's lock and let a helper process read the database, again and again."""
+    lock = await FolderLock.acquire(directory.parent)
+    print("locked", flush=True)
+    while True:
+        await inspect(directory, lock=lock)
+
+
 PROGRAMS = {
     "hold": hold,
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,
+    "restore-until-killed": restore_until_killed,
+    "verify-for-ever": verify_for_ever,
 }
 
 if __name__ == "__main__":

@@ -29,18 +29,26 @@ def manifest_exists(directory: Path) -> bool:
     return any((directory / "manifest").glob("*.manifest"))
 
 
-def check(directory: Path) -> None:
-    """Refuse to open a directory that cannot be written, has no room, lost its manifest, or whose name the engine cannot take.
+def check_path(directory: Path) -> None:
+    """Refuse a directory whose name the engine cannot take; looks at nothing but the name.
 
     Raises:
-        StorageError: ``read_only``, ``disk_full``, ``missing_manifest`` or ``bad_path``.
+        StorageError: ``bad_path``.
     """
     if "?" in str(directory.absolute()):
         raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
+
+
+def check(directory: Path) -> None:
+    """Refuse to open a directory that cannot be written, has no room, or lost its manifest.
+
+    Raises:
+        StorageError: ``read_only``, ``disk_full`` or ``missing_manifest``.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise errors.from_text(f"{error.strerror} (os error {error.errno})", directory, opening=True) from error
+        raise errors.from_os_error(error, directory) from error
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
         raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
     free = free_bytes(directory)
