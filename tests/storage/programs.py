@@ -15,7 +15,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import backup, tables
+from atelier_desk.storage import backup, tables, writer
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock
@@ -84,6 +84,45 @@ async def fill_limited_file(directory: Path) -> None:
     os._exit(0)
 
 
+async def write_with_a_failing_log(directory: Path) -> None:
+    """Write while the engine's log may not grow, then on as before, and be killed; print what became of each write."""
+    store = await Store.open(directory)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for number in range(60):
+        if number == 10:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limits[1]))
+        if number == 50:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        try:
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number), draft=os.urandom(5_000).hex())))
+            print("acknowledged", number, flush=True)
+        except StorageError as error:
+            print(error.code, number, error.recoverable, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def write_with_no_file_to_open(directory: Path) -> None:
+    """Write, and open again, while no further file can be opened; print what became of it."""
+    writer.LOG_MAX_BYTES = 0
+    store = await Store.open(directory)
+    await store.write(upsert(tables.WORKFLOWS, Workflow(name="before")))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(int(each.name) for each in Path("/dev/fd").iterdir()) - 8, limits[1]))
+    for number in range(3):
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name=f"meanwhile {number}")))
+    print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
+    await store.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 2, limits[1]))
+    try:
+        await Store.open(directory)
+    except StorageError as error:
+        print(error.code, error.recoverable, flush=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    async with await Store.open(directory) as store:
+        print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
+
+
 async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
     """Restore a backup and die just before the given one of its moves of a folder (1 is the first); print that none was left otherwise."""
     left = int(moves)
@@ -117,6 +156,8 @@ PROGRAMS = {
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,
+    "failing-log": write_with_a_failing_log,
+    "no-file-to-open": write_with_no_file_to_open,
     "restore-until-killed": restore_until_killed,
     "verify-for-ever": verify_for_ever,
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors
+from atelier_desk.storage import errors, preflight
+from atelier_desk.storage.lock import in_thread
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -106,12 +107,18 @@ class Engine:
                 if connection is not None:
                     await _disconnect(connection)
                 yield
-                self._connection = await _connect(self.path, self._fsync)
+                await self._connect_again()
             finally:
                 self._may_run.set()
 
     async def reopen(self) -> None:
-        """Close the database and open it again, which moves everything from its log into its tables. Raises as ``aside``."""
+        """Close the database and open it again, which moves everything from its log into its tables.
+
+        Raises:
+            StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
+        """
+        if self.path is not None:
+            await in_thread(preflight.probe, self.path)
         async with self.aside():
             pass
 
@@ -142,7 +149,15 @@ class Engine:
                 return self._connection
             async with self._connecting:
                 if self._connection is None and not self._closed:
-                    self._connection = await _connect(self.path, self._fsync)
+                    await self._connect_again()
+
+    async def _connect_again(self) -> None:
+        try:
+            self._connection = await _connect(self.path, self._fsync)
+        except StorageError as error:
+            if error.code == "locked":  # by what is left of an opening that failed half-way: the folder is locked by this process
+                raise StorageError(errors.START_AGAIN, code="start_again", path=self.path) from error
+            raise
 
 
 async def _connect(directory: Path | None, fsync: bool) -> Any:

@@ -40,6 +40,7 @@ UNSETTLED = N_(
     "The last change may be saved or not: the database in {path} failed while it was written and could not be opened again ({problem}). "
     "When the cause is mended, try again: what is really saved is read first."
 )
+START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
 RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")

@@ -61,7 +61,8 @@ class Store:
             accept_loss: open also when acknowledged commits are gone.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full`` or ``read_only``.
+            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``
+                or ``io``.
         """
         clock = clock or SystemClock()
         if directory is None:
@@ -78,6 +79,9 @@ class Store:
             except BaseException:
                 await engine.close()
                 raise
+        except OSError as error:
+            lock.release()
+            raise errors.from_os_error(error, directory) from error
         except BaseException:
             lock.release()
             raise
@@ -112,8 +116,8 @@ class Store:
         """Run statements as one transaction; returns after the commit.
 
         Raises:
-            StorageError, NotFoundError: nothing of the transaction was kept. With the code ``unsettled`` the engine failed and could not be
-                opened again, so that it is known only when the next request succeeds.
+            StorageError, NotFoundError: nothing of the transaction was kept, except where the error says that this is not known: the engine
+                failed and could not be opened again; the next write finds out before it begins.
         """
         await self._writer.transact(statements)
 

@@ -25,11 +25,10 @@ from atelier_desk.storage.engine import Engine, Outcome
 _log = logging.getLogger(__name__)
 GROUP_MAX = 64
 """Most transactions of one commit."""
-LOG_MAX_BYTES = 24 * 1024 * 1024
-"""Size of the write-ahead log from which it is moved into the tables. The engine does that by itself only from a quarter of a gigabyte
-or more (it goes by the machine's memory), and a killed program's next start reads the log again: about 15 MB a second."""
-LOG_LOOK_EVERY = 16
-"""Commits between two looks at the log."""
+LOG_MAX_BYTES = 16 * 1024 * 1024
+"""Size of the write-ahead log from which it is moved into the tables, which takes about half a second. The engine does that by itself only
+from a quarter of a gigabyte or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next
+start after a kill reads the log again at some 15 to 50 MB a second: 14 s for what it lets come together."""
 RETRIES = 8
 RETRY_FIRST_S = 0.005
 _NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
@@ -92,7 +91,6 @@ class Writer:
         self._idle.set()
         self._closing = False
         self._unsettled = False
-        self._commits = 0
         self._turn = asyncio.Lock()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
@@ -103,8 +101,8 @@ class Writer:
         Cancelling the wait takes the transaction back only when it has not begun.
 
         Raises:
-            StorageError, NotFoundError: the transaction failed; nothing of it is kept. With the code ``unsettled`` that is not known, and
-                the next transaction finds out before it begins.
+            StorageError, NotFoundError: the transaction failed; nothing of it is kept, except where the error says that this is not known:
+                then the next transaction finds out before it begins.
         """
         if self._closing:
             raise StorageError(errors.CLOSED, code="query")
@@ -192,7 +190,8 @@ class Writer:
         """Open the database again and see whether the commit that failed with ``failure`` is in it.
 
         Raises:
-            StorageError: it could not be opened, or acknowledged commits are gone; ``unsettled`` for the commit that failed just now.
+            StorageError: it could not be opened, or acknowledged commits are gone; for the commit that failed just now it says that its
+                outcome is not known.
         """
         assert self._counter is not None
         self._unsettled = True
@@ -203,24 +202,19 @@ class Writer:
             if not failure:
                 raise
             _log.error("it is not known whether a commit is kept (%s)", failure, exc_info=error)
-            raise StorageError(
-                errors.UNSETTLED,
-                code="unsettled",
-                recoverable=True,
-                path=self._engine.path,
-                problem=errors.from_text(failure, self._engine.path),
-            ) from error
+            problem = errors.from_text(failure, self._engine.path)
+            code = problem.code if errors.is_of_the_engine(problem) else "unsettled"
+            raise StorageError(errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem) from error
         self._unsettled = False
         return kept
 
     async def _keep_log_short(self) -> None:
-        self._commits += 1
-        if self._commits % LOG_LOOK_EVERY or self._engine.log_bytes() < LOG_MAX_BYTES:
+        if self._engine.log_bytes() < LOG_MAX_BYTES:
             return
         try:
             await self._engine.reopen()
-        except StorageError:
-            # What was committed is in the log; the next request opens the database again or says why it cannot.
+        except Exception:
+            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on.
             _log.exception("the log could not be moved into the tables")
 
     async def _run(self, jobs: list[_Job]) -> list[Outcome]:
