@@ -171,7 +171,12 @@ async def run(root: Path) -> str:
 
 async def again_and_again(kind: str, root: Path) -> None:
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def wait_for_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
     pause = random.Random(kind)
     while not ended.is_set():
         try:

@@ -151,7 +151,7 @@ async def verify_for_ever(directory: Path) -> None:
         await inspect(directory, lock=lock)
 
 
-PROGRAMS = {
+PROGRAMS: dict[str, Callable[..., Any]] = {
     "hold": hold,
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,

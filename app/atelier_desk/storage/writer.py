@@ -25,10 +25,10 @@ from atelier_desk.storage.engine import Engine, Outcome
 _log = logging.getLogger(__name__)
 GROUP_MAX = 64
 """Most transactions of one commit."""
-LOG_MAX_BYTES = 16 * 1024 * 1024
+LOG_MAX_BYTES = 8 * 1024 * 1024
 """Size of the write-ahead log from which it is moved into the tables, which takes about half a second. The engine does that by itself only
-from a quarter of a gigabyte or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next
-start after a kill reads the log again at some 15 to 50 MB a second: 14 s for what it lets come together."""
+from 256 MB or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next start after a kill
+reads the log again, at some 20 MB a second."""
 RETRIES = 8
 RETRY_FIRST_S = 0.005
 _NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
