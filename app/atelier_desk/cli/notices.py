@@ -8,6 +8,7 @@ from typing import Any
 from atelier_desk.cli import approval_words
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.retry import retry_text
 from atelier_desk.tools.failure_words import explain
 
 SHOWN = 160
@@ -93,7 +94,7 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             state = TASK_STATES[data["task_status"]]
             return _("Task {name}: {status}", name=data["task_name"], status=_(state))
         case ChunkType.RETRY:
-            return _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
+            return retry_text(data["reason"], details.get("delay_s") or 0.0)
         case ChunkType.CONTEXT_COMPACTED:
             return _("The conversation was compacted ({method}).", method=data["reason"])
         case ChunkType.LIMIT_REACHED:

@@ -209,13 +209,17 @@ class ToolCallFinished(Event):
 
 
 class OutputShown(Event):
-    """The ``output`` tool showed something to the user."""
+    """The ``output`` tool showed something to the user; ``result`` and ``report`` of a sub-agent are handed to its parent with its report.
+
+    ``report`` is the name under which the text was stored, empty when it was not.
+    """
 
     type: Literal["output_shown"] = "output_shown"
     message_id: str = Field(default_factory=new_id)
     call_id: str
     content: str
     output_type: Literal["message", "report", "result", "progress"] = "message"
+    report: str = ""
 
 
 class TaskChanged(Event):

@@ -18,7 +18,7 @@ from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
 def workflow(key: str, days: int = 0, **fields: Any) -> Workflow:
@@ -107,6 +107,17 @@ async def test_rename_in_place(qtbot: QtBot, column: Column) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert column.engine.calls("workflows.rename") == [(("a", "Better"), {})]
+
+
+@pytest.mark.parametrize("what", ["delete", "duplicate"])
+async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) -> None:
+    held = Held(LISTED[1])
+    column.engine.set("workflows", what, held)
+    for _ in range(2):
+        getattr(column.sidebar, what)("a")
+    await settle()
+    assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
+    await held.release()
 
 
 async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:

@@ -49,6 +49,10 @@ ARE_YOU_DONE = "are_you_done"
 """Reason of the note that asks about open tasks."""
 
 
+HANDED_OVER = ("report", "result")
+"""The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
+
+
 def fold(events: Iterable[RunEvent], history: tuple[Entry, ...] = (), state: RunState | None = None) -> RunState | None:
     """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
     for event in events:
@@ -267,7 +271,8 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
 
 @on(OutputShown)
 def _output_shown(state: RunState, body: OutputShown, event: RunEvent) -> RunState:
-    return state
+    handed = state.parent_run_id is not None and body.output_type in HANDED_OVER
+    return evolve(state, handed=(*state.handed, body)) if handed else state
 
 
 @on(TaskChanged)

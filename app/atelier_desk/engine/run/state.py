@@ -10,7 +10,16 @@ from typing import Literal
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.chat import ImagePart, ToolCall, Usage
-from atelier_desk.domain.events import Ended, LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
+from atelier_desk.domain.events import (
+    Ended,
+    LimitKind,
+    LimitReached,
+    OutputShown,
+    PauseReason,
+    Retention,
+    ToolCallStarted,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -126,6 +135,7 @@ class RunState:
         approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
+        handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         retries: failed model requests in a row that were tried again.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
@@ -161,6 +171,7 @@ class RunState:
     children: tuple[ChildState, ...] = ()
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""
+    handed: tuple[OutputShown, ...] = ()
     retries: int = 0
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
