@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +73,8 @@ class Program(QObject):
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         look = self._read_first_look()
         self._closing = False
-        self._watch: EndWatch | None = None
-        """Only where the program runs as the whole process: nothing else of that may be ended."""
+        self._watch = EndWatch(0) if opener is None else None
+        """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
@@ -109,14 +108,14 @@ class Program(QObject):
         loop = qasync.QEventLoop(self._qt, already_running=False)
         asyncio.set_event_loop(loop)
         loop.set_exception_handler(self.crash.loop_handler)
-        self._watch = watch = EndWatch(0)
-        self._take_signals(watch)
+        self._take_signals()
         self._closed = asyncio.Event()
         self.bridge.start_engine()
         with loop:
             loop.run_until_complete(self._closed.wait())
         self.bridge.wait_closed(PROGRAM_ENDS_S)
-        watch.returned()
+        if self._watch is not None:
+            self._watch.returned()
         return 0
 
     def _paint_first(self) -> None:
@@ -126,17 +125,18 @@ class Program(QObject):
         while not watcher.painted and time.monotonic() < until:
             self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
 
-    def _take_signals(self, watch: EndWatch) -> None:
+    def _take_signals(self) -> None:
         """Ctrl-C, a polite kill and the end of the terminal close the window the same way a person does; a second one kills."""
         for number in ending_signals():
             with contextlib.suppress(ValueError):  # not on the main thread, in a test
-                signal.signal(number, partial(self._on_signal, watch))
+                signal.signal(number, self._on_signal)
         ticking = QTimer(self)
         ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
         ticking.start(LOOK_FOR_SIGNALS_MS)
 
-    def _on_signal(self, watch: EndWatch, _number: int, _frame: object) -> None:
-        watch.start()
+    def _on_signal(self, _number: int, _frame: object) -> None:
+        if self._watch is not None:
+            self._watch.start()
         QTimer.singleShot(0, self.window, self.window.close)
 
     @asynccontextmanager
