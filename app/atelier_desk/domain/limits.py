@@ -54,6 +54,8 @@ CHILD_TITLE: Final = 120
 CHILD_ATTEMPTS: Final = 3
 CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
+CHILD_WAIT_S: Final = 60.0
+"""Longest pause a model server can ask of a sub-agent before its next attempt."""
 CHILD_INACTIVITY_S: Final = 300
 CHILD_CHECK_S: Final = 30
 
@@ -71,6 +73,9 @@ LIST_MAX: Final = 1_000
 WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
+
+PROGRAM_ENDS_S: Final = 1.7
+"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force."""
 
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60

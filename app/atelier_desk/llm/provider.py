@@ -6,6 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest
@@ -116,7 +117,8 @@ class HttpProvider(ABC):
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """See ``atelier_desk.llm.base.ChatModel.stream``."""
-        attempts = stream_with_retries(lambda: self._attempt(request), clock=self._clock, policy=self.retry, rng=self._rng)
+        policy = self.retry if request.retry else replace(self.retry, attempts=1)
+        attempts = stream_with_retries(lambda: self._attempt(request), clock=self._clock, policy=policy, rng=self._rng)
         async with aclosing(attempts) as deltas:
             async for delta in deltas:
                 yield delta

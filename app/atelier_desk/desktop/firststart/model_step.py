@@ -180,7 +180,9 @@ class ModelStep(Step):
     def run_test(self) -> None:
         """Save the provider and ask its model for a sentence."""
         self.test.setEnabled(False)
-        self.busy.watch(self.jobs.start(self._test(self.current()), "test"), _("The model is being asked…"))
+        testing = self.jobs.once("test", lambda: self._test(self.current()))
+        if testing is not None:
+            self.busy.watch(testing, _("The model is being asked…"))
 
     async def _test(self, card: ChoiceCard) -> None:
         config, key, model = self._config(card)

@@ -222,7 +222,7 @@ class ProvidersPage(SettingsPage):
 
     def store(self) -> None:
         """Save the form."""
-        self.jobs.start(self._store())
+        self.jobs.once("store", self._store)
 
     async def _store(self) -> bool:
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
@@ -264,7 +264,9 @@ class ProvidersPage(SettingsPage):
                 await self._load_models(name)
 
         self.test.setEnabled(False)
-        self.busy.watch(self.jobs.start(job(), "test"), _("Testing…"))
+        testing = self.jobs.once("test", job)
+        if testing is not None:
+            self.busy.watch(testing, _("Testing…"))
 
     def _offer(self, name: str, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
@@ -284,11 +286,15 @@ class ProvidersPage(SettingsPage):
         config = self.current()
         if config is None:
             return
+
+        def remove() -> None:
+            self.jobs.once(("remove", config.name), lambda: self._remove(config))
+
         if config.has_key or "" in config.headers.values():
             text = _("Remove {name} and its key?", name=config.name)
-            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), lambda: self.jobs.start(self._remove(config)))
+            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), remove)
         else:
-            self.jobs.start(self._remove(config))
+            remove()
 
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.call(lambda a: a.providers.delete(config.name))
