@@ -120,6 +120,13 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     TOOL_CALLS = "tool_calls"
     CONTENT_FILTER = "content_filter"
+    EMPTY = "empty"
+    """Neither text nor a call came: the model said nothing, or only thought. The engine says so, no server does."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model said what it had to say."""
+        return self in (FinishReason.STOP, FinishReason.TOOL_CALLS)
 
 
 class ChatReply(Model):
@@ -153,8 +160,13 @@ class ToolCallDelta(Model):
     arguments: str = ""
 
 
+LOADING = "loading"
+"""Reason of a ``RetryDelta`` of 0 s: the model is being read from the disk first."""
+
+
 class RetryDelta(Model):
-    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before."""
+    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before. ``reason`` is an error's code,
+    ``LOADING``, or a sentence."""
 
     kind: Literal["retry"] = "retry"
     attempt: int

@@ -43,3 +43,7 @@ class ProviderGateway:
             language=language,
         )
         return OpenModel(model=model, plain=provider, info=info, dialect=dialect)
+
+    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
+        """See ``ModelGateway.learned``; a person's own corrections stay as they are."""
+        await self._models.learned(agent.provider, agent.model, **facts)

@@ -15,7 +15,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.i18n import _
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts, is_loopback
+from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.secrets import KeyVault
@@ -35,10 +35,6 @@ _REFUSAL_WORDS = (
 )
 
 
-PATIENT = Timeouts(first_s=600.0, idle_s=300.0)
-"""For servers on this machine, which load models from disk and read long prompts slowly."""
-
-
 class HttpProvider(ABC):
     """A chat provider over HTTP.
 
@@ -51,7 +47,6 @@ class HttpProvider(ABC):
     kind: ClassVar[ProviderKind]
     chat_path: ClassVar[str]
     droppable: ClassVar[frozenset[str]] = frozenset()
-    timeouts: ClassVar[Timeouts] = Timeouts()
 
     def __init__(
         self,
@@ -72,7 +67,6 @@ class HttpProvider(ABC):
         self._rng = rng
         self._refused: dict[str, set[str]] = {}
         url = self.base_url(config.base_url)
-        timeouts = timeouts or (PATIENT if is_loopback(url) else self.timeouts)
         self.http = HttpClient(url, provider=config.name, key=self._key, clock=self._clock, timeouts=timeouts)
 
     @staticmethod

@@ -21,7 +21,7 @@ from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
 from tests.support.clock import ManualClock
 
-TIMEOUT, CHECK = limits.CHILD_INACTIVITY_S, limits.CHILD_CHECK_S
+TIMEOUT, CHECK = limits.INACTIVITY_S, limits.CHILD_CHECK_S
 
 
 class Dripping:

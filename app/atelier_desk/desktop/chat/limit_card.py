@@ -10,15 +10,9 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import cost, duration, number, tokens
+from atelier_desk.engine.notice_words import LIMITS as TITLES
 from atelier_desk.i18n import N_, _
 
-TITLES = {
-    "iterations": N_("Limit of steps reached"),
-    "tool_calls": N_("Limit of tool calls reached"),
-    "tokens": N_("Limit of tokens reached"),
-    "cost": N_("Limit of cost reached"),
-    "time": N_("Limit of time reached"),
-}
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
 """What stands around the amount, by kind."""
 _MOST = 1_000_000_000.0

@@ -9,7 +9,7 @@ from typing import Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.chat import ImagePart, ToolCall, Usage
+from atelier_desk.domain.chat import FinishReason, ImagePart, ToolCall, Usage
 from atelier_desk.domain.events import LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
@@ -126,6 +126,8 @@ class RunState:
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
         retries: failed model requests in a row that were tried again.
+        tools_refused: the server takes no tool definitions; calls are written as text.
+        finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
 
@@ -161,6 +163,8 @@ class RunState:
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""
     retries: int = 0
+    tools_refused: bool = False
+    finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
     needs_model: bool = False
