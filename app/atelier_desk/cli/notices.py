@@ -112,9 +112,9 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
                 "The conversation was shortened for the model: {how}.", how=_(COMPACTIONS[method]) if method in COMPACTIONS else method
             )
         case ChunkType.LIMIT_REACHED:
-            kind = str(data["reason"])
-            value, cap = (words.amount(kind, float(details.get(key) or 0)) for key in ("value", "cap"))
-            return _("{limit}: {value} of {cap}", limit=_(LIMITS.get(kind, N_("Limit reached"))), value=value, cap=cap)
+            limit = str(data["reason"])
+            value, cap = (words.amount(limit, float(details.get(key) or 0)) for key in ("value", "cap"))
+            return _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
         case ChunkType.LOOP_DETECTED:
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:

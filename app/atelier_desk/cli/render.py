@@ -49,6 +49,9 @@ class TextRenderer:
             case ChunkType.TOKEN if event.depth == 0:
                 self._out.write(data["content"])
                 self._streamed += data["content"]
+            case ChunkType.REASONING if event.depth == 0 and data.get("all_before"):
+                # What was written cannot be taken back; the answer begins on a line of its own.
+                self._break()
             case ChunkType.MESSAGE if event.depth == 0:
                 self._message(data)
             case ChunkType.USAGE:

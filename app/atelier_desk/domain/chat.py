@@ -146,8 +146,11 @@ class TextDelta(Model):
 
 
 class ReasoningDelta(Model):
+    """``all_before``: the text so far was reasoning too. Some servers open the thoughts in the prompt, so that only their end is seen."""
+
     kind: Literal["reasoning"] = "reasoning"
     content: str
+    all_before: bool = False
 
 
 class ToolCallDelta(Model):

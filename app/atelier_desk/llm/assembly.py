@@ -20,7 +20,7 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
 
 class StreamParser(Protocol):
@@ -125,6 +125,11 @@ class ReplyAssembler:
     def _pieces(self, pieces: Iterable[tuple[bool, str]]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         for reasoning, text in pieces:
+            if (reasoning, text) == ALL_BEFORE:
+                self._reasoning += self._text
+                self._text.clear()
+                deltas.append(ReasoningDelta(content="", all_before=True))
+                continue
             (self._reasoning if reasoning else self._text).append(text)
             deltas.append(ReasoningDelta(content=text) if reasoning else TextDelta(content=text))
         return deltas

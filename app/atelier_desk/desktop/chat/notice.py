@@ -11,12 +11,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value
+from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
-from atelier_desk.desktop.widgets.format import tokens
+from atelier_desk.desktop.widgets.format import duration, tokens
+from atelier_desk.engine.notice_words import LIMITS, retry_words
 from atelier_desk.i18n import N_, _, ngettext
 
 
@@ -108,7 +109,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             "octagon-x",
             "warn",
             "card-warn",
-            _(TITLES.get(kind, N_("Limit reached"))),
+            _(LIMITS.get(kind, N_("Limit reached"))),
             text or _("{value} of {cap} used.", value=value, cap=cap),
         )
     if entry.topic == "loop_detected":
@@ -128,8 +129,11 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
     if entry.topic == "retry":
-        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
-        return "refresh-cw", "muted", "card", _("Trying the model again"), text
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        delay = duration(delay_ms) if delay_ms >= 50 else ""
+        said = str(details.get("message") or "")
+        title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), delay, said)
+        return "refresh-cw", "muted", "card", title, text
     if entry.topic == "run_finished":
         titles = {
             "completed": _("Completed"),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, UNFINISHED, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
 
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
@@ -57,14 +57,26 @@ class Transcript:
         return next((entry.seq for entry in self.entries if entry.seq), None)
 
     def settle(self, run_status: str) -> list[Change]:
-        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (paused) or failed."""
-        if not self.entries or run_status not in {"paused", "error"}:
+        """Mark what the last run ended with as something that can be acted on: a reply that is not whole, and the notice that stopped it
+        when it still waits (paused) or failed."""
+        if not self.entries:
             return []
         last = self.entries[-1]
+        if run_status == "completed":
+            return self._offer_more(last)
+        if run_status not in {"paused", "error"}:
+            return []
         if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
             last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
             return [("update", last)]
         return []
+
+    def _offer_more(self, last: Entry) -> list[Change]:
+        """A last reply that is not whole can be continued. One that called tools was: the results were its answer."""
+        if self.run_id or not last.unfinished or last.calls:
+            return []
+        last.actionable = True
+        return [("update", last)]
 
     def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
         """A message just sent: shown before the engine has committed it."""
@@ -129,8 +141,11 @@ class Transcript:
             if entry.live and entry.run_id == event.run_id:
                 entry.live = False
                 changes.append(("update", entry))
-        if event.data.get("status") != "waiting":
+        status = event.data.get("status")
+        if status != "waiting":
             self.live_run = ""
+        if status == "completed":
+            changes += self.settle("completed")
         return changes
 
     def _on_token(self, event: StreamEvent) -> list[Change]:
@@ -144,6 +159,9 @@ class Transcript:
         entry, change = self._live_entry(event)
         if not entry.reasoning:
             entry.reasoning_began = time.monotonic()
+        if event.data.get("all_before"):
+            # A mark told only now that what came was not the answer yet.
+            entry.reasoning, entry.content = entry.reasoning + entry.content, ""
         entry.reasoning += str(event.data.get("content", ""))
         return [change]
 
@@ -179,6 +197,8 @@ class Transcript:
         entry.agent_name = event.agent_name or entry.agent_name
         if data.get("reasoning"):
             entry.reasoning = str(data["reasoning"])
+        if data.get("finish_reason") in UNFINISHED:
+            entry.details = {"finish_reason": data["finish_reason"]}
         if data.get("interrupted"):
             entry.topic = "interrupted"
         elif data.get("output_type"):
@@ -319,12 +339,13 @@ class Transcript:
             details["action"] = event.data.get("reason", "")
         else:
             details["reason"] = event.data.get("reason", "")
-        last = self.entries[-1] if self.entries else None
-        if kind == "retry" and last is not None and last.topic == "retry":
-            last.details = details
-            return [("update", last)]
+        key = str(event.data.get("message_id", ""))
+        if (known := self._by_id.get(key)) is not None:
+            known.details = details
+            return [("update", known)]
         self._notices += 1
-        entry = Entry(f"notice-{event.run_id}-{event.seq}-{self._notices}", "notice", run_id=event.run_id, seq=event.seq, topic=kind)
+        key = key or f"notice-{event.run_id}-{event.seq}-{self._notices}"
+        entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
         entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
         entry.details = details
         entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
@@ -337,7 +358,7 @@ class Transcript:
         """The run goes on: earlier notices are history, and a wait for the server is over."""
         changes: list[Change] = []
         for entry in self.entries[-20:]:
-            if entry.kind == "notice" and entry.actionable:
+            if entry.actionable:
                 entry.actionable = False
                 changes.append(("update", entry))
         return changes

@@ -294,8 +294,11 @@ class ModelCall:
                     self.content += delta.content
                     self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
                 elif isinstance(delta, ReasoningDelta):
+                    if delta.all_before:
+                        self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
-                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id)
+                    before = {"all_before": True} if delta.all_before else {}
+                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     await self._env.journal.append(self._handle, retried)
