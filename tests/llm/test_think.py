@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
-PARTS = st.lists(st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map("".join)
+PARTS = st.lists(st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map(
+    "".join
+)
 
 
 def split(*pieces: str) -> tuple[str, str]:

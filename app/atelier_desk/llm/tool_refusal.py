@@ -20,8 +20,8 @@ _WORDS = re.compile(
     # llama.cpp: 'tools param requires --jinja flag'
     r"|\btools? param(eter)?s? requires?"
     # servers that know no such field
-    r"|(unknown|unrecognized|unexpected|extra|invalid)[^.]{0,40}(field|argument|parameter|property|input|key)[^.]{0,20}\b(tools|tool_choice)\b"
-    r"|\b(tools|tool_choice)\b[^.]{0,20}(extra (inputs|fields)|not permitted)",
+    r"|(unknown|unrecognized|unexpected|invalid)[^.]{0,40}(field|argument|parameter|property|input|key)[^.]{0,20}\b(tools|tool_choice)\b"
+    r"|extra (inputs|fields)[^.]{0,30}\b(tools|tool_choice)\b|\b(tools|tool_choice)\b[^.]{0,20}(extra (inputs|fields)|not permitted)",
     re.IGNORECASE,
 )
 

@@ -50,6 +50,7 @@ from atelier_desk.engine.run.projection import (
     waiting_or,
 )
 from atelier_desk.engine.run.state import RunState
+from atelier_desk.tools.ids import stable_id
 
 __all__ = ["Chunk", "Projection", "Totals", "project", "project_task", "project_team"]
 
@@ -185,7 +186,7 @@ def _model_retried(at: In, body: ModelRetried, out: Projection) -> None:
 def _retry(at: In, out: Projection, reason: str, details: dict[str, Any]) -> None:
     """One item of the transcript however often the provider tries: the newest attempt takes the place of the one before."""
     row = notice(at, "retry", reason=reason, **details)
-    row = row.model_copy(update={"id": f"{at.event.run_id}-retry-{at.after.iterations}-{at.after.retries}"})
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", "retry")})
     out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
     out.messages.append(row)
 
