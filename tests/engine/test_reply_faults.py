@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply, FinishReason
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import ModelReplied, ReplyInterrupted
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -286,6 +286,12 @@ async def test_the_window_a_server_names_is_kept_with_the_model(tmp_path: Path) 
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
         known = await atelier.models.info("server", "test-model")
         assert (known.context_window, known.source) == (4096, "learned")
+        await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url="http://127.0.0.1:9"))
+        with pytest.raises(ProviderError):
+            # Forgotten, so that the server is asked again: nobody answers there.
+            await atelier.models.reset("server", "test-model")
+        with pytest.raises(NotFoundError):
+            await atelier.repos.models.get("server", "test-model")
 
 
 async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
