@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, FinishReason
+from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason, RetryDelta
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import ModelReplied, ReplyInterrupted
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
@@ -331,3 +331,16 @@ async def test_a_sub_agents_cut_report_does_not_pass_for_a_whole_one() -> None:
     told = next_step(Script(parent_run_id="p", depth=1).add(empty).state)
     assert isinstance(told, Finish)
     assert told.ending.result == "[The agent ended with an empty reply.]"
+
+
+async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(open_atelier: Opener) -> None:
+    class Loading(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            yield RetryDelta(attempt=1, delay_s=0.0, reason=LOADING)
+            async for delta in super().stream(request):
+                yield delta
+
+    async with open_atelier(Loading(["Done."])) as atelier:
+        events = await run(atelier, provider="local", model="scripted")
+        assert [data["reason"] for data in of(events, ChunkType.RETRY)] == ["loading"]
+        assert [row.kind for row in await rows(atelier, events)] == ["queue", "reply"]

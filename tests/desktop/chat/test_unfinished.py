@@ -159,3 +159,22 @@ async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) 
     desk.event("token", content="Hello.", message_id="a2")
     entry = desk.panel.view.entries[-1]
     assert (entry.content, entry.reasoning) == ("Hello.", "I should greet.")
+
+
+async def test_that_the_model_is_loaded_is_said_only_while_it_is(desk: Desk) -> None:
+    def shown() -> list[QWidget]:
+        return [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
+
+    await desk.open()
+    desk.event("workflow_start")
+    desk.event("retry", reason="loading", details={"attempt": 1, "delay_s": 0.0}, message_id="n1")
+    await settle()
+    (card,) = shown()
+    assert card._card.title.text() == "Loading the model"  # type: ignore[attr-defined]
+    desk.event("message", message_id="u3", role="user", content="Hurry")
+    await settle()
+    assert len(shown()) == 1
+    desk.event("token", content="Here", message_id="a2")
+    await settle()
+    assert shown() == []
+    assert desk.texts[-2:] == ["Hurry", "Here"]

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
-ChangeKind = Literal["append", "update", "stream"]
+ChangeKind = Literal["append", "update", "stream", "remove"]
 NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
+LOADING = "loading"
+"""Reason of a ``retry`` that is none: the model is being read from the disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty"})
 """Reasons of a reply's end that leave it not whole."""
 QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})

@@ -330,6 +330,8 @@ class ChatPanel(Translated, QWidget):
         for kind, entry in changes:
             if kind == "append":
                 self.view.append(entry)
+            elif kind == "remove":
+                self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
         self._show_empty(False)

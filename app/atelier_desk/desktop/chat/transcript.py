@@ -6,7 +6,18 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, UNFINISHED, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+from atelier_desk.desktop.chat.entries import (
+    LOADING,
+    NOTICE_CHUNKS,
+    UNFINISHED,
+    Asked,
+    Call,
+    Change,
+    ChangeKind,
+    Entry,
+    asked_from,
+    entry_from,
+)
 
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
@@ -30,6 +41,7 @@ class Transcript:
         self.status = ""
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
+        self._loading: Entry | None = None
 
     # -- stored messages ------------------------------------------------------------------------------------------------------
     def load(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
@@ -85,7 +97,7 @@ class Transcript:
         return "append", entry
 
     def remove(self, entry: Entry) -> None:
-        """Take an item out that the engine refused."""
+        """Take an item out: one that the engine refused, or that is over."""
         self.entries.remove(entry)
         self._by_id.pop(entry.id, None)
 
@@ -97,12 +109,24 @@ class Transcript:
                 return self._on_talk(event)
         elif event.depth:
             return []
+        gone = self._end_of_loading(event)
         handler = getattr(self, f"_on_{event.chunk_type.value}", None)
         if handler is not None:
-            return list(handler(event))
+            return [*gone, *handler(event)]
         if event.chunk_type.value in NOTICE_CHUNKS:
-            return self._on_notice(event)
-        return []
+            return [*gone, *self._on_notice(event)]
+        return gone
+
+    def _end_of_loading(self, event: StreamEvent) -> list[Change]:
+        """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        entry = self._loading
+        if entry is None or event.run_id != entry.run_id or event.data.get("role") == "user":
+            return []
+        self._loading = None
+        if entry not in self.entries:
+            return []
+        self.remove(entry)
+        return [("remove", entry)]
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
         """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
@@ -349,6 +373,8 @@ class Transcript:
         entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
         entry.details = details
         entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        if details.get("reason") == LOADING:
+            self._loading = entry
         if kind == "error":
             entry.actionable = bool(details.get("recoverable"))
         self._add(entry)

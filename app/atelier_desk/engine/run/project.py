@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain.chat import FinishReason, Usage
+from atelier_desk.domain.chat import LOADING, FinishReason, Usage
 from atelier_desk.domain.events import (
     CallStatus,
     ContextCompacted,
@@ -188,7 +188,9 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any]) -> Non
     row = notice(at, "retry", reason=reason, **details)
     row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", "retry")})
     out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
-    out.messages.append(row)
+    if reason != LOADING:
+        # That a model is loaded is said while it is, and no part of the conversation afterwards.
+        out.messages.append(row)
 
 
 @on(ToolsRefused)
