@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.tool_files import HANGS, gone, until_now
+
 ROOT = Path(__file__).resolve().parents[2]
 SENTINEL = "sk-sentinel-77d1c0ffee"
 
@@ -127,6 +129,20 @@ def test_ctrl_c_cancels_saves_and_ends_with_130(folder: Path) -> None:
     assert contents[0] == "go"
     assert "a long answer that never ends".startswith(contents[1])
     assert contents[1]
+
+
+def test_ctrl_c_ends_an_own_tool_that_hangs_and_the_program(folder: Path, tmp_path: Path) -> None:
+    (folder / "tools").mkdir(parents=True)
+    (folder / "tools" / "hang.py").write_text(HANGS)
+    assert finished(folder, "tools", "own", "confirm", "hang.py").process.returncode == 0
+    process = Process(folder, "tools", "call", "hang", json.dumps({"folder": str(tmp_path)}))
+    until_now((tmp_path / "begun-0").exists)
+    pid = int((tmp_path / "begun-0").read_text())
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert gone(pid)
+    (tmp_path / "go").touch()
+    assert not (tmp_path / "effect-0").exists()
 
 
 def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:

@@ -9,6 +9,7 @@ from atelier_desk.cli import approval_words, words
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, unfinished_words
 from atelier_desk.i18n import N_, _
+from atelier_desk.tools.failure_words import explain
 
 SHOWN = 160
 """Characters of a call's arguments and result in its one line."""
@@ -38,7 +39,8 @@ def notice(event: StreamEvent) -> Said:
             return f"→ {data['tool']} {short(data.get('arguments'))}", "dim"
         case ChunkType.TOOL_END:
             mark = "✓" if data["success"] else "✗"
-            shown = data.get("error") or short(data.get("result"))
+            error = data.get("error", "")
+            shown = explain(data["tool"], data.get("result"), error) if error else short(data.get("result"))
             return f"{mark} {data['tool']} ({words.duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
         case ChunkType.MESSAGE:
             # Of a sub-agent; what it was told stands in the line of its start.

@@ -175,13 +175,19 @@ class ToolExecution(Model):
 
 
 class Report(Model):
-    """A Markdown report: the text is a file under the data folder, this row its index entry."""
+    """A Markdown report: the text is a file under the data folder, this row its index entry.
+
+    Attributes:
+        size: bytes of the file.
+        sha256: of the file's bytes, in hexadecimal digits; filled in when it is saved.
+    """
 
     id: str = Field(default_factory=new_id)
     workflow_id: str
     run_id: str = ""
     name: str = Field(min_length=1, max_length=limits.REPORT_NAME)
     size: int = 0
+    sha256: str = ""
     author: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)

@@ -53,12 +53,15 @@ class KeyVault:
     it, so calls can take long: coroutines use ``key_for``, which waits in a thread.
     """
 
-    def __init__(self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier") -> None:
-        """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up."""
+    def __init__(
+        self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier", session: bool = False
+    ) -> None:
+        """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up; with ``session``
+        the keyring is neither read nor written."""
         self._environ = os.environ if environ is None else environ
         self._backend = backend
         self._service = service
-        self._probed = backend is not None
+        self._probed = session or backend is not None
         self._keys: dict[str, str] = {}
         self._missing: set[str] = set()
         self._lock = threading.RLock()

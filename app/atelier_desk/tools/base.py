@@ -247,6 +247,10 @@ class ToolContext:
         return f"{self.run_id}:{self.call_id}"
 
 
+CALL_FACTS = ("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "depth", "language", "enabled_tools", "memory_scope")
+"""The fields of a context that a tool in a process of its own gets: plain values. Services stay in Atelier's own process."""
+
+
 class Tool(ABC):
     """A tool. Subclasses set the class attributes and implement ``run``.
 
@@ -255,7 +259,8 @@ class Tool(ABC):
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
             empty when there is none, or when the journal announces it already.
-        awaits_external_response: the loop stops at the call until a result is injected.
+        timeout_s: seconds after which a call is stopped; 0 never stops it.
+        awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
         rest_hint: what the model should do to read what was cut from a long result.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """

@@ -196,6 +196,7 @@ class ToolRegistry:
             return ToolResult.failure(
                 f"{tool.name} took longer than {tool.timeout_s:g} seconds and was stopped. Ask for less at once, or go on without it.",
                 "timeout",
+                timeout_s=tool.timeout_s,
             )
         except Exception as error:
             log.exception("tool %s failed", tool.name)

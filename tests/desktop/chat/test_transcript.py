@@ -61,6 +61,13 @@ def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
     assert feed("tool_start", call_id="c1", tool="TodoTool", arguments={}) == []
 
 
+def test_a_call_over_its_time_is_no_ordinary_failure() -> None:
+    feed = Feed()
+    feed("tool_start", call_id="c1", tool="slow", arguments={})
+    feed("tool_end", call_id="c1", tool="slow", success=False, result={"code": "timeout"}, error="late", duration_ms=3, truncated=False)
+    assert feed.entries[0].calls[0].status == "timeout"
+
+
 def test_sub_agents_are_not_shown_here() -> None:
     feed = Feed()
     assert feed("token", content="x", depth=1) == []

@@ -18,6 +18,7 @@ from atelier_desk.desktop.chat.entries import (
     asked_from,
     entry_from,
 )
+from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
@@ -305,7 +306,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.get("success") else "error"
+            call.status = "ok" if data.get("success") else "timeout" if timed_out(data.get("result")) else "error"
         call.result, call.error = data.get("result"), str(data.get("error") or "")
         call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
         call.progress = None

@@ -243,6 +243,7 @@ TABLES: dict[str, dict[str, str]] = {
         "run_id": "string",
         "name": "string",
         "size": "int",
+        "sha256": "string",
         "author": "string",
         "created_at": "datetime",
         "updated_at": "datetime",
