@@ -105,9 +105,6 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
         handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8"))
     if stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
-    if not handlers:
-        # Without any, Python itself writes warnings to standard error.
-        handlers.append(logging.NullHandler())
     close()
     formatter = logging.Formatter(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from atelier_desk.cli import words
 from atelier_desk.cli.notices import notice
-from atelier_desk.cli.output import Terminal, decoded
 from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
-from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import set_language
 from atelier_desk.llm.scripted import ScriptedModel
@@ -82,12 +76,6 @@ def test_help_tells_what_the_status_means(cli: Cli) -> None:
     assert "finish_reason" in shown
 
 
-def test_log_lines_come_only_when_asked_for(cli: Cli) -> None:
-    error = ProviderError("The server is away.", code="unreachable")
-    assert "model request failed" not in cli("run", "go", steps=[error]).err
-    assert "model request failed" in cli("run", "go", "--log-level", "warning", steps=[error]).err
-
-
 # -- words and numbers ---------------------------------------------------------------------------------------------------------------
 
 
@@ -115,50 +103,3 @@ def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
     text = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 1, "delay_s": 0.0})
     assert text.startswith("Loading the model.")
     assert "0" not in text
-
-
-# -- standard streams ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("value", "escapes"), [(None, 2), ("", 2), ("1", 0), ("0", 0)])
-def test_no_color(monkeypatch: pytest.MonkeyPatch, value: str | None, escapes: int) -> None:
-    class Screen(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    if value is not None:
-        monkeypatch.setenv("NO_COLOR", value)
-    beside = Screen()
-    out = Terminal(json=False, cwd=".", stdout=Screen(), stderr=beside, stdin=io.StringIO())
-    out.note("careful\x1b[2J", "warn")
-    assert beside.getvalue().count("\x1b") == escapes
-    assert "careful" in beside.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("café\r\nété\r".encode(), "café\nété\n"),
-        ("\ufeffcafé".encode(), "café"),
-        ("café".encode("utf-16"), "café"),
-        (b"", ""),
-    ],
-)
-def test_piped_text(data: bytes, text: str) -> None:
-    assert decoded(data) == text
-
-
-def test_piped_bytes_that_are_no_text_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        decoded("café".encode("cp1252"))
-    assert "byte 0xe9 at position 4" in str(caught.value)
-    done = subprocess.run(
-        [sys.executable, "-m", "atelier_desk", "--data-dir", str(tmp_path / "data"), "run", "-"],
-        input=b"caf\xe9",
-        capture_output=True,
-        cwd=Path(__file__).resolve().parents[2],
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"Standard input is not UTF-8 text" in done.stderr
-    assert b"Traceback" not in done.stderr

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.ipc.client import HolderConnection
 
-DEFAULT_LEVEL = "warning"
 HOLDER_TRIES = 20
 HOLDER_PAUSE_S = 0.25
 """A holder that is just opening the database has no socket yet: it is looked for again for five seconds."""
@@ -75,9 +74,6 @@ def utf8_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
-    if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
-        # A line that was typed; what is piped in as a whole is read as bytes.
-        reconfigure(errors="replace")
 
 
 def data_root(arguments: argparse.Namespace) -> Path:
@@ -103,7 +99,7 @@ async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
-    from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
+    from atelier_desk.domain.errors import AtelierError, StorageError
 
     try:
         root = data_root(arguments)
@@ -129,7 +125,7 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
         return await _remote(holder, argv, terminal)
     except AtelierError as error:
         terminal.note(_("Error: {problem}", problem=error.localized(_)), "error")
-        return USAGE if isinstance(error, UsageError) else FAILED
+        return FAILED
 
 
 async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
@@ -200,16 +196,15 @@ def register_commands() -> None:
     set_command_handler(execute)
 
 
-def start_logging(level: str | None, directory: Path | None = None) -> None:
-    """Log to the file in the data folder, once this process holds it, and to standard error when ``--log-level`` asked for that: what a
-    person must know is said in words, and log lines between answers only disturb. Keys are hidden in both."""
+def start_logging(level: str, directory: Path | None = None) -> None:
+    """Log to standard error and, once this process holds the data folder, to the file in it; keys are hidden in both."""
     from atelier_desk import logs
     from atelier_desk.llm import secrets
 
     global _redactor
     if _redactor is None:
         _redactor = logs.add_redactor(secrets.redact)
-    logs.set_up(directory, level or DEFAULT_LEVEL, stderr=level is not None)
+    logs.set_up(directory, level)
 
 
 @contextmanager

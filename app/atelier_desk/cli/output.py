@@ -4,16 +4,11 @@ process's terminal."""
 from __future__ import annotations
 
 import asyncio
-import codecs
 import json
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO
-
-from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
 
 RESET = "\x1b[0m"
 STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
@@ -94,15 +89,14 @@ class Terminal:
         self._stdin = stdin or sys.stdin
         self.interactive = self._stdin is not None and self._stdin.isatty()
         self._line: asyncio.Future[str] | None = None
-        # https://no-color.org: present and not empty.
-        self._styled = self._stderr.isatty() and not os.environ.get("NO_COLOR")
+        self._styled = self._stderr.isatty()
         self._clean = self._stdout.isatty() and not json
 
     def write(self, text: str) -> None:
         self._put(self._stdout, printable(text) if self._clean else text)
 
     def note(self, text: str, style: str = "dim") -> None:
-        shown = printable(text) if self._stderr.isatty() else text
+        shown = printable(text) if self._styled else text
         self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
 
     def _put(self, stream: TextIO, text: str) -> None:
@@ -122,31 +116,7 @@ class Terminal:
         return text.rstrip("\r\n") if text else None
 
     async def read_input(self) -> str:
-        # Bytes, where there are any: the platform's own decoding raises, or guesses.
-        source = getattr(self._stdin, "buffer", None)
-        return await in_thread(self._stdin.read if source is None else lambda: decoded(source.read()))
-
-
-def decoded(data: bytes) -> str:
-    """Text that was piped in: UTF-8, or UTF-16 with its mark, as Windows writes it; line ends become LF.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    try:
-        text = data.decode("utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        wrong = data[error.start]
-        raise UsageError(
-            N_(
-                "Standard input is not UTF-8 text: byte {byte} at position {position}. Convert it first, for example with: "
-                "iconv -f WINDOWS-1252 -t UTF-8"
-            ),
-            code="encoding",
-            byte=f"0x{wrong:02x}",
-            position=error.start + 1,
-        ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        return await in_thread(self._stdin.read)
 
 
 async def in_thread(blocking: Callable[[], str]) -> str:
@@ -165,7 +135,7 @@ async def in_thread(blocking: Callable[[], str]) -> str:
     def work() -> None:
         try:
             text, problem = blocking(), None
-        except (OSError, ValueError, UsageError) as error:
+        except (OSError, ValueError) as error:
             text, problem = "", error
         if not loop.is_closed():
             loop.call_soon_threadsafe(deliver, text, problem)

@@ -61,7 +61,7 @@ def global_options() -> Parser:
     group = common.add_argument_group(_("global options"))
     group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of the program's own words"))
-    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("how much goes to the log file, and to standard error too when given"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("how much goes to standard error and the log file"))
     group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with what is left of it"))
     group.add_argument("--json", action="store_true", help=_("standard output carries JSON alone"))
     return common
@@ -111,7 +111,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         HelpShown: ``--help`` or ``--version`` was given.
     """
     arguments = build_parser().parse_args(list(argv))
-    for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
+    for name, default in (("data_dir", None), ("lang", None), ("log_level", "warning"), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ConflictError, StorageError, UsageError
+from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc import set_command_handler
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
@@ -291,18 +291,3 @@ async def test_without_a_handler_a_command_is_refused(datadir: DataDir) -> None:
         holder = await _greeted(datadir)
         with pytest.raises(StorageError):
             await holder.run_command(["run"], RecordingTerminal())
-
-
-async def test_input_that_cannot_be_read_ends_the_command_with_its_error(datadir: DataDir) -> None:
-    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
-        await out.read_input()
-        return 0
-
-    class Broken(RecordingTerminal):
-        async def read_input(self) -> str:
-            raise UsageError("Standard input is no text.", code="encoding")
-
-    set_command_handler(handler)
-    async with IpcServer(None, datadir):
-        with pytest.raises(UsageError, match="no text"):
-            await (await _greeted(datadir)).run_command([], Broken())

@@ -1,4 +1,4 @@
-"""``atelier models list|reset``: what the configured providers offer, and forgetting what was changed or learned about a model."""
+"""``atelier models list``: what the configured providers offer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ def register(add: Adder) -> None:
     group = add.group("models", _("models of the configured providers"))
     listing = group.command("list", _("all models that can be reached"), "models:list_")
     listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
-    reset = group.command("reset", _("forget what was changed, or learned from refusals, about a model"), "models:reset")
-    reset.add_argument("provider", metavar="PROVIDER", help=_("the provider's name"))
-    reset.add_argument("model", metavar="MODEL", help=_("the model's name"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -38,12 +35,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
     print_models(out, models)
     return 1 if arguments.provider and failed else 0
-
-
-async def reset(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Give what the server or the profile table says from now on."""
-    print_models(out, [await atelier.models.reset(arguments.provider, arguments.model)])
-    return 0
 
 
 def print_models(out: Output, models: list[ModelInfo]) -> None:

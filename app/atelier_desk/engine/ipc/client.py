@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from atelier_desk import __version__
-from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.transport import connect
@@ -41,7 +41,6 @@ class HolderConnection:
         self._reader = reader
         self._writer = writer
         self.note = note
-        self._problem: AtelierError | None = None
 
     async def raise_window(self) -> bool:
         """Ask the holder to bring its window to the front; False when it has none."""
@@ -74,8 +73,6 @@ class HolderConnection:
                     self._send({"cancel": True})
                     continue
                 if "exit" in message:
-                    if self._problem is not None:
-                        raise self._problem
                     return int(message["exit"])
                 self._handle(message, terminal, asking)
         finally:
@@ -100,13 +97,7 @@ class HolderConnection:
             )
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
-        try:
-            text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())
-        except AtelierError as error:
-            # The command cannot go on without its input: it is ended there, and the error is raised here.
-            self._problem = error
-            self._send({"cancel": True})
-            return
+        text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())
         self._send({"reply": text, "number": message.get("number")})
 
     async def _next(self) -> dict[str, Any]:
