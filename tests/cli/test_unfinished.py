@@ -103,3 +103,5 @@ def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
     text = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 1, "delay_s": 0.0})
     assert text.startswith("Loading the model.")
     assert "0" not in text
+    waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
+    assert waits == "Loading the model. The server is not done with it; it is asked again in 4.2 s."

@@ -78,6 +78,7 @@ class ChatRequest(Model):
         raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
             server alone.
         context_window: tokens the model can see; Ollama must be told (``num_ctx``).
+        retry: whether the provider tries again by itself; not where the caller does.
     """
 
     model: str
@@ -92,6 +93,7 @@ class ChatRequest(Model):
     grammar: str | None = None
     raw_prompt: str | None = None
     context_window: int | None = None
+    retry: bool = True
 
 
 class Usage(Model):

@@ -12,6 +12,7 @@ RETRY_REASONS = {
     "overloaded": N_("the server is busy"),
     "server_error": N_("the server had an error of its own"),
     "unreachable": N_("the server cannot be reached"),
+    "proxy": N_("the proxy does not answer"),
     "truncated": N_("the connection broke"),
     "timeout": N_("the server did not answer in time"),
 }
@@ -60,6 +61,8 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
         delay: the wait before it, in words; empty when there is none.
         message: what the server said.
     """
+    if reason == LOADING and delay:
+        return _("Loading the model"), _("The server is not done with it; it is asked again in {delay}.", delay=delay)
     if reason == LOADING:
         return _("Loading the model"), _("It is read from the disk; the answer comes after that.")
     if reason == TOOLS_REFUSED:

@@ -108,13 +108,14 @@ class ReplyAssembler:
     def done(self) -> list[ChatDelta]:
         """What was held back, and the whole reply."""
         deltas = self._pieces(self._think.flush())
+        content, reasoning = "".join(self._text), "".join(self._reasoning)
         calls = tuple(_finished(call) for call in self._calls)
         reason = self.finish_reason or FinishReason.STOP
         if calls and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
         reply = ChatReply(
-            content="".join(self._text),
-            reasoning="".join(self._reasoning),
+            content=content,
+            reasoning=reasoning,
             tool_calls=calls,
             usage=self.usage,
             finish_reason=reason,

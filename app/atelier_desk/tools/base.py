@@ -134,8 +134,8 @@ class ChildRequest:
     Attributes:
         agent_id: a stored permanent agent, by id or name; empty makes one up from the parent's configuration and the fields below, where
             None takes the parent's.
-        tools: names; ``sections`` adds every tool of those sections. Both None: the parent's own, without the planning tools when the child
-            may start no agents.
+        tools: names; ``sections`` adds every tool of those sections, and the two planners where the parent has them. Both None: the
+            parent's own, without the planning tools when the child may start no agents.
         call: a tool and its arguments: the sub-agent makes just this call and reports its result; no model is asked.
         stage: sub-agents of a stage run together, stages one after the other.
         max_tokens: most tokens of one reply, cut to the parent's.

@@ -95,6 +95,7 @@ def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host
     ("topic", "details", "button", "changes"),
     [
         ("error", {}, "notice-retry", {}),
+        ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
         ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
         ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),

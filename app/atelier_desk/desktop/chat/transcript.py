@@ -71,15 +71,15 @@ class Transcript:
 
     def settle(self, run_status: str) -> list[Change]:
         """Mark what the last run ended with as something that can be acted on: a reply that is not whole, and the notice that stopped it
-        when it still waits (paused) or failed."""
+        when it still waits (held) or failed."""
         if not self.entries:
             return []
         last = self.entries[-1]
         if run_status == "completed":
             return self._offer_more(last)
-        if run_status not in {"paused", "error"}:
+        if run_status not in {"paused", "interrupted", "error"}:
             return []
-        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "run_interrupted", "error"}:
             last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
             return [("update", last)]
         return []
@@ -158,6 +158,8 @@ class Transcript:
         if self.status == "processing":
             self.live_run = event.run_id
             return self._release_notices()
+        if self.status == "interrupted":
+            return [*self._on_workflow_complete(event), *self._interrupted(event)]
         return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
 
     def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
@@ -378,6 +380,14 @@ class Transcript:
             self._loading = entry
         if kind == "error":
             entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _interrupted(self, event: StreamEvent) -> list[Change]:
+        """What worked on the run ended: said where it stopped, with the way to go on."""
+        details = {"ended": event.data.get("ended", "")}
+        entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
+        entry.details, entry.actionable = details, True
         self._add(entry)
         return [("append", entry)]
 

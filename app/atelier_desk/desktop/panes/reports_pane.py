@@ -253,7 +253,7 @@ class ReportsPane(Pane):
         """Store what was edited."""
         if self.editing and self._save.isEnabled():
             self._save.setEnabled(False)
-            self.jobs.start(self._write(self.workflow_id, self._open, self.editor.toPlainText()))
+            self.jobs.once("save", lambda: self._write(self.workflow_id, self._open, self.editor.toPlainText()))
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
         try:
@@ -266,16 +266,20 @@ class ReportsPane(Pane):
     def delete(self, name: str) -> None:
         """Delete a report and offer to undo it."""
         if name:
-            self.jobs.start(self._remove(self.workflow_id, name))
+            self.jobs.once(("delete", name), lambda: self._remove(self.workflow_id, name))
 
     async def _remove(self, workflow_id: str, name: str) -> None:
         text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
         self._open = ""
         done = _("Report “{name}” deleted", name=name)
+
+        def undo() -> None:
+            self.jobs.once(("undo", name), lambda: self._write(workflow_id, name, text))
+
         if text is None:  # its file was gone before
             toast(self, done)
         else:
-            toast(self, done, _("Undo"), lambda: self.jobs.start(self._write(workflow_id, name, text)))
+            toast(self, done, _("Undo"), undo)
         await self._load(workflow_id)
 
     def export(self) -> None:

@@ -165,7 +165,7 @@ class ToolsPage(SettingsPage):
                     dialog.accept()
             await self.load()
 
-        self.jobs.start(job())
+        self.jobs.once(dialog, job)
 
     def _revoke(self, name: str) -> None:
         self.call(lambda a: a.own_tools.revoke(name))
