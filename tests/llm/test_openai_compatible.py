@@ -308,12 +308,6 @@ async def test_a_health_check_does_not_wait_for_retries(openai_server: FakeOpenA
     assert (health.ok, health.code, health.models) == (False, "unreachable", 0)
 
 
-async def test_remote_servers_are_given_less_time(clock: ManualClock) -> None:
-    remote = provider("openai", "https://models.example/v1", clock).http.timeouts
-    local = provider("openai", "http://localhost:1234", clock).http.timeouts
-    assert (remote.first_s, remote.idle_s, local.first_s, local.idle_s) == (300, 120, 600, 300)
-
-
 async def test_health(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     health = await chat.test()
     assert (health.ok, health.models, health.code) == (True, 1, "")

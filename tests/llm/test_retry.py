@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.chat import RetryDelta, TextDelta
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.retry import RetryPolicy, call_with_retries, retry_text, retryable
+from atelier_desk.llm.retry import RetryPolicy, call_with_retries, retryable
 from tests.llm.streams import ask, collect, joined, provider, retries
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply
@@ -74,13 +74,6 @@ async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI
 async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(Failure(409, {"error": {"message": "lock timeout"}}), Reply(text="ok"))
     assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
-
-
-def test_what_a_person_is_told_of_a_wait() -> None:
-    assert retry_text("loading", 4.2) == "The server is loading the model; it is asked again in 4 s."
-    assert retry_text("Loading the model smol", 0.0) == "Loading the model smol"
-    assert retry_text("server_error", 0.3) == "Trying again in 1 s: the server had an error of its own"
-    assert retry_text("something else", 3.0) == "Trying again in 3 s: something else"
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.llm.think import ThinkSplitter, split_lone_close
+from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
-PARTS = st.lists(st.sampled_from(["<think>", "</think>", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map("".join)
+PARTS = st.lists(st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map(
+    "".join
+)
 
 
 def split(*pieces: str) -> tuple[str, str]:
     """Reasoning and answer."""
     splitter = ThinkSplitter()
     out = [item for piece in pieces for item in splitter.feed(piece)] + splitter.flush()
-    assert all(text for _, text in out)
-    return "".join(text for thought, text in out if thought), "".join(text for thought, text in out if not thought)
+    thoughts, answer = "", ""
+    for piece in out:
+        if piece == ALL_BEFORE:
+            thoughts, answer = thoughts + answer, ""
+            continue
+        thought, text = piece
+        assert text
+        thoughts, answer = (thoughts + text, answer) if thought else (thoughts, answer + text)
+    return thoughts, answer
 
 
 @pytest.mark.parametrize(
@@ -37,9 +46,17 @@ def split(*pieces: str) -> tuple[str, str]:
         ("<thin air>", ("", "<thin air>")),
         ("The tag <think> opens and </think> closes.", ("", "The tag <think> opens and </think> closes.")),
         ("<think>a < b </ c</think>ok", ("a < b </ c", "ok")),
+        # Only the end is seen: the template has put the beginning into the prompt.
+        ("why\nand how\n</think>\n\nHello", ("why\nand how", "Hello")),
+        ("why\n</think>\nHello\n</think>\nx", ("why", "Hello\n</think>\nx")),
+        ("why\n</think>", ("why", "")),
+        ("why\n</think>\n", ("why", "")),
         ("</think>\n\nHello", ("", "Hello")),
-        ("\n</think>Hello", ("", "Hello")),
-        ("</thinner>", ("", "</thinner>")),
+        ("</think>Hello", ("", "Hello")),
+        ("why\n[/THINK]\nHello", ("why", "Hello")),
+        ("Close it with\n</think> and go on", ("", "Close it with\n</think> and go on")),
+        ("Write:\n```\n</think>\n```\nDone", ("", "Write:\n```\n</think>\n```\nDone")),
+        ("a\n\nb\n", ("", "a\n\nb\n")),
         ("", ("", "")),
         ("   ", ("", "   ")),
     ],
@@ -61,19 +78,3 @@ def test_text_is_not_held_back_longer_than_needed() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("<think>abc") == [(True, "abc")]
     assert splitter.feed("def</") == [(True, "def")]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Twelve times seven\nis 84.\n</think>\n\nIt is 84.", ("Twelve times seven\nis 84.", "It is 84.")),
-        ("why\n</think>", ("why", "")),
-        ("hm\n[/THINK]\nok", ("hm", "ok")),
-        ("The tag </think> closes it.", ("", "The tag </think> closes it.")),
-        ("Write:\n```\n</think>\n```\n", ("", "Write:\n```\n</think>\n```\n")),
-        ("It opens with <think>\n</think>\nand so on", ("", "It opens with <think>\n</think>\nand so on")),
-        ("Hello", ("", "Hello")),
-    ],
-)
-def test_an_end_of_reasoning_without_its_beginning(text: str, expected: tuple[str, str]) -> None:
-    assert split_lone_close(text) == expected

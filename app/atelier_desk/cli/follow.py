@@ -12,12 +12,14 @@ from atelier_desk.cli import decisions as approvals
 from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.dispatch import ABANDONED, CANCELLED, FAILED, LIMITED, OK, WAITING
+from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.render import Renderer
 from atelier_desk.domain.errors import AtelierError, ConflictError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.engine.following import standing
+from atelier_desk.engine.notice_words import go_on_words
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ class Follower:
         answers: Answers,
         decisions: Decisions,
         stepper: Stepper | None = None,
+        *,
+        talking: bool = False,
     ) -> None:
+        """``talking``: the person can just write on, because another line is read after this turn."""
         self._atelier = atelier
         self._out = out
         self._workflow_id = workflow_id
@@ -62,6 +67,7 @@ class Follower:
         self._answers = answers
         self._decisions = decisions
         self._stepper = stepper
+        self._talking = talking
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         self._unsubscribe = atelier.bus.subscribe(self._events.put_nowait, workflow_id)
         self._asking: dict[str, asyncio.Task[bool]] = {}
@@ -133,6 +139,7 @@ class Follower:
             if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
                 self._said = str(event.data["status"])
                 if self._said not in STANDING:
+                    self._offer_more(str(event.data.get("finish_reason", "")))
                     return STATUS.get(self._said, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:
                 # The journal could not be written: the run stands still, and nothing further comes.
@@ -158,6 +165,8 @@ class Follower:
 
     def _respond(self, event: StreamEvent) -> None:
         match event.chunk_type:
+            case ChunkType.MESSAGE if event.depth == 0 and (ended := unfinished(event.data)):
+                self._out.note(ended, "warn")
             case ChunkType.USER_QUESTION_START:
                 self._ask(str(event.data["user_question"]["question_id"]), self._answer)
             case ChunkType.VALIDATION_REQUIRED:
@@ -166,6 +175,17 @@ class Follower:
                 self._answered(str(event.data["question_id"]), self._answers.given)
             case ChunkType.VALIDATION_RESPONSE:
                 self._answered(str(event.data["validation_id"]), self._decisions.given)
+
+    def _offer_more(self, finish: str) -> None:
+        """How to have a last reply continued that is not whole."""
+        if not finish:
+            return
+        words = go_on_words(finish)
+        if self._talking:
+            self._out.note(_("To go on, write: {text}", text=words), "warn")
+        else:
+            command = f'atelier run --workflow {self._workflow_id} "{words}"'
+            self._out.note(_("To go on: {command}", command=command), "warn")
 
     # -- the moment nothing goes on by itself --------------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ __all__ = [
     "TaskChanged",
     "ToolCallFinished",
     "ToolCallStarted",
+    "ToolsRefused",
     "UserMessage",
     "WindowLearned",
     "event_body_adapter",
@@ -166,7 +167,16 @@ class ModelRetried(Event):
     delay_s: float
     reason: str
     again: bool = False
-    """The whole request is sent again (a sub-agent's, after its provider gave up); else the provider tries by itself."""
+    """The whole request is sent again: a sub-agent's after its provider gave up, or any after the connection dropped in the middle of the
+    reply. Else the provider tries by itself."""
+
+
+class ToolsRefused(Event):
+    """The server takes no tool definitions; from here on the run's calls are written as text. ``reason`` is what the server said."""
+
+    type: Literal["tools_refused"] = "tools_refused"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    reason: str
 
 
 class ToolCallStarted(Event):
@@ -351,6 +361,7 @@ EventBody = Annotated[
     | ModelReplied
     | ReplyInterrupted
     | ModelRetried
+    | ToolsRefused
     | ToolCallStarted
     | ToolCallFinished
     | OutputShown

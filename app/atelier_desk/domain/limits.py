@@ -56,7 +56,11 @@ CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
 CHILD_WAIT_S: Final = 60.0
 """Longest pause a model server can ask of a sub-agent before its next attempt."""
-CHILD_INACTIVITY_S: Final = 300
+REPLY_ATTEMPTS: Final = 3
+"""Requests of a root run for one reply when the connection drops in its middle; a sub-agent's are ``CHILD_ATTEMPTS``."""
+INACTIVITY_S: Final = 300
+"""Seconds without a word after which a model's reply, or a sub-agent, is ended, unless a setting says otherwise."""
+INACTIVITY: Final = (5, 3_600)
 CHILD_CHECK_S: Final = 30
 
 APPROVAL_TIMEOUT_S: Final = 60

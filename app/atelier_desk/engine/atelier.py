@@ -444,6 +444,7 @@ class Atelier:
             self.environment.fault = fault
         answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.inactivity_s = settings.inactivity_s
         self.runs.on_started = self._name
 
     async def _name(self, workflow: Workflow, content: str) -> None:

@@ -77,6 +77,15 @@ class RunManager(Steering):
     def slots(self, count: int) -> None:
         self._runs.slots.limit = count
 
+    @property
+    def inactivity_s(self) -> float:
+        """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
+        return self._env.inactivity_s
+
+    @inactivity_s.setter
+    def inactivity_s(self, seconds: float) -> None:
+        self._env.inactivity_s = self._watch.timeout_s = seconds
+
     # -- starting and talking ------------------------------------------------------------------------------------------------------
 
     async def send(

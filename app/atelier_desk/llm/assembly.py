@@ -20,7 +20,7 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.think import ThinkSplitter, split_lone_close
+from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
 
 class StreamParser(Protocol):
@@ -106,11 +106,9 @@ class ReplyAssembler:
         return [ToolCallDelta(index=position, id=call.id, name=call.name, arguments=text)]
 
     def done(self) -> list[ChatDelta]:
-        """What was held back, and the whole reply. Its text is less than was shown when that turns out to have been reasoning."""
+        """What was held back, and the whole reply."""
         deltas = self._pieces(self._think.flush())
         content, reasoning = "".join(self._text), "".join(self._reasoning)
-        if not reasoning:
-            reasoning, content = split_lone_close(content)
         calls = tuple(_finished(call) for call in self._calls)
         reason = self.finish_reason or FinishReason.STOP
         if calls and reason is FinishReason.STOP:
@@ -128,6 +126,11 @@ class ReplyAssembler:
     def _pieces(self, pieces: Iterable[tuple[bool, str]]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         for reasoning, text in pieces:
+            if (reasoning, text) == ALL_BEFORE:
+                self._reasoning += self._text
+                self._text.clear()
+                deltas.append(ReasoningDelta(content="", all_before=True))
+                continue
             (self._reasoning if reasoning else self._text).append(text)
             deltas.append(ReasoningDelta(content=text) if reasoning else TextDelta(content=text))
         return deltas

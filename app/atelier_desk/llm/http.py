@@ -38,14 +38,15 @@ class Timeouts:
     Attributes:
         connect_s: until the connection stands.
         first_s: until the first byte; a server may have to load a model or read a long prompt first.
-        idle_s: between two pieces of a reply; a comment that keeps the connection alive counts as a piece.
+        idle_s: between two pieces of a reply, whatever they hold. How long a model may say nothing is a setting that the engine watches
+            over, and shorter than this in any case: these two only end a request that nobody watches.
         tail_s: after the reply was complete, for the usage and the end mark.
         call_s: between two pieces of an answer that is not a reply (lists, embeddings).
     """
 
     connect_s: float = 10.0
-    first_s: float = 300.0
-    idle_s: float = 120.0
+    first_s: float = 3_600.0
+    idle_s: float = 3_600.0
     tail_s: float = 5.0
     call_s: float = 60.0
 

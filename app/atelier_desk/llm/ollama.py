@@ -10,11 +10,10 @@ from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, Finish
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.errors import Where, payload_error, provider_error
-from atelier_desk.llm.http import Timeouts
 from atelier_desk.llm.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
-from atelier_desk.llm.provider import PATIENT, HttpProvider
+from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.sse import LineDecoder
 from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.llm.transport import checked_base_url
@@ -34,7 +33,6 @@ class OllamaProvider(HttpProvider):
     kind = ProviderKind.OLLAMA
     chat_path = "/api/chat"
     droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
-    timeouts: ClassVar[Timeouts] = PATIENT  # calls arrive whole, however long the model writes them
 
     @staticmethod
     def base_url(configured: str) -> str:
@@ -182,11 +180,11 @@ class OllamaParser:
     def _usage(self, chunk: dict[str, Any]) -> Usage | None:
         """Counts of the last line; the prompt's is left out when all of it was cached, and then estimated."""
         prompt, reply = chunk.get("prompt_eval_count"), chunk.get("eval_count")
-        if not isinstance(prompt, int) and not isinstance(reply, int):
+        if not isinstance(reply, int) or reply < 0:
             return None
-        if isinstance(prompt, int):
-            return Usage(tokens_input=prompt, tokens_output=reply if isinstance(reply, int) else 0)
-        return Usage(tokens_input=estimate_request(self._request), tokens_output=reply or 0, estimated=True)
+        if isinstance(prompt, int) and prompt >= 0:
+            return Usage(tokens_input=prompt, tokens_output=reply)
+        return Usage(tokens_input=estimate_request(self._request), tokens_output=reply, estimated=True)
 
 
 def _wire(message: ChatMessage) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.sse import LineTooLongError
-from atelier_desk.llm.transport import is_loopback
 
 REFUSAL_STATUSES = (400, 422)
 _REFUSAL_WORDS = (
@@ -38,10 +37,6 @@ _REFUSAL_WORDS = (
 )
 
 
-PATIENT = Timeouts(first_s=600.0, idle_s=300.0)
-"""For servers on this machine, which load models from disk and read long prompts slowly."""
-
-
 class HttpProvider(ABC):
     """A chat provider over HTTP.
 
@@ -54,7 +49,6 @@ class HttpProvider(ABC):
     kind: ClassVar[ProviderKind]
     chat_path: ClassVar[str]
     droppable: ClassVar[frozenset[str]] = frozenset()
-    timeouts: ClassVar[Timeouts] = Timeouts()
 
     def __init__(
         self,
@@ -75,7 +69,7 @@ class HttpProvider(ABC):
         self._rng = rng
         self._refused: dict[str, set[str]] = {}
         url = self.base_url(config.base_url)
-        self.http = self.client(url, timeouts or (PATIENT if is_loopback(url) else self.timeouts))
+        self.http = self.client(url, timeouts or Timeouts())
 
     @staticmethod
     @abstractmethod

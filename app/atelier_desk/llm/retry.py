@@ -11,32 +11,10 @@ from typing import TypeVar
 from atelier_desk.domain.chat import ChatDelta, RetryDelta
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.i18n import N_, _
 
 T = TypeVar("T")
 
-REASONS = {
-    "rate_limited": N_("the server limits the number of requests"),
-    "overloaded": N_("the server is busy"),
-    "server_error": N_("the server had an error of its own"),
-    "unreachable": N_("the server does not answer"),
-    "proxy": N_("the proxy does not answer"),
-    "truncated": N_("the reply was cut"),
-    "timeout": N_("the server did not answer in time"),
-}
-"""Codes of a ``RetryDelta`` in words."""
-
 _RETRIED = frozenset({"rate_limited", "overloaded", "loading", "server_error", "unreachable", "proxy", "truncated"})
-
-
-def retry_text(reason: str, delay_s: float) -> str:
-    """What a person is told of a ``RetryDelta``: a model that loads is no failed attempt, and no wait is not "in 0 s"."""
-    if reason == "loading":
-        return _("The server is loading the model; it is asked again in {delay} s.", delay=max(1, round(delay_s)))
-    if delay_s <= 0:
-        return reason
-    words = _(REASONS[reason]) if reason in REASONS else reason
-    return _("Trying again in {delay} s: {reason}", delay=max(1, round(delay_s)), reason=words)
 
 
 @dataclass(frozen=True, slots=True)

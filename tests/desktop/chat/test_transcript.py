@@ -156,8 +156,8 @@ def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
 
 def test_retries_share_one_notice() -> None:
     feed = Feed()
-    feed("retry", reason="busy", details={"attempt": 1})
-    feed("retry", reason="busy", details={"attempt": 2})
+    feed("retry", reason="busy", details={"attempt": 1}, message_id="r-retry-0-0")
+    feed("retry", reason="busy", details={"attempt": 2}, message_id="r-retry-0-0")
     assert [entry.details["attempt"] for entry in feed.entries] == [2]
 
 

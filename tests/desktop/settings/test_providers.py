@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.provider import ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
@@ -99,6 +99,26 @@ async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelie
     ]
     table.item(0, 1).setText("many")
     assert table.item(0, 1).text() == "40,960"
+
+
+async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
+    learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
+    plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
+    atelier.set("providers", "models", [learned, plain])
+    await choose(page, "Ollama")
+    table, forget = find("model-table"), find("model-reset")
+    assert [table.item(row, 0).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
+    assert "refused tool definitions" in table.item(0, 0).toolTip()
+    assert not forget.isEnabled()
+    table.setCurrentCell(1, 0)
+    assert not forget.isEnabled()
+    table.setCurrentCell(0, 0)
+    atelier.set("providers", "models", [plain])
+    forget.click()
+    await settle()
+    assert atelier.calls("models.reset") == [(("Ollama", "gemma:2b"), {})]
+    assert table.rowCount() == 1
+    assert not forget.isEnabled()
 
 
 async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwise(

@@ -123,9 +123,8 @@ class _Session:
 
         answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
         decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
-        return Follower(
-            self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, Stepper(self._atelier, self._out, free=True)
-        )
+        stepper = Stepper(self._atelier, self._out, free=True)
+        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, stepper, talking=True)
 
     async def _tasks(self) -> None:
         from atelier_desk.cli.notices import TASK_STATES

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def register(add: Adder) -> None:
-    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run")
+    ends = _(
+        "exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 stopped at a limit, 5 waits for an answer or an "
+        "approval, 130 cancelled. A last reply that was cut, filtered or empty ends with 0 too: standard error says so, and so does "
+        "finish_reason (length, content_filter, empty) of the events message and workflow_complete."
+    )
+    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=ends)
     parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
     parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))

@@ -163,6 +163,8 @@ class AgentPage(Translated, QWidget):
             if kind == "append":
                 entry.details.setdefault("parent", self._above())
                 self.view.append(entry)
+            elif kind == "remove":
+                self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
 

@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value, too_little
+from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value, too_little
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
-from atelier_desk.desktop.widgets.format import tokens
+from atelier_desk.desktop.widgets.format import duration, tokens
+from atelier_desk.engine.notice_words import LIMITS, retry_words
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.llm.retry import retry_text
 
 
 class NoticeCard(Translated, EntryWidget):
@@ -117,7 +117,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
         text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
         text = " ".join(filter(None, (text, too_little(kind, used, most))))
-        return "octagon-x", "warn", "card-warn", _(TITLES.get(kind, N_("Limit reached"))), text
+        return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(
@@ -137,12 +137,11 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
-        reason, delay = str(details.get("reason", "")), float(details.get("delay_s") or 0.0)
-        text = retry_text(reason, delay)
-        if reason == "loading" or not delay:
-            return "refresh-cw", "muted", "card", _("The model is being loaded"), text
-        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=text)
-        return "refresh-cw", "muted", "card", _("Trying the model again"), text
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        delay = duration(delay_ms) if delay_ms >= 50 else ""
+        said = str(details.get("message") or "")
+        title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), delay, said)
+        return "refresh-cw", "muted", "card", title, text
     if entry.topic == "run_finished":
         titles = {
             "completed": _("Completed"),

@@ -130,6 +130,7 @@ class ChatPanel(Translated, QWidget):
         self.finder.agent_found.connect(self.open_agent)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
+        self.host.go_on_requested.connect(self._on_go_on)
         self.host.regenerate_requested.connect(self._on_regenerate)
         self.host.resend_requested.connect(self._on_resend)
         self.host.branch_requested.connect(self._on_branch)
@@ -251,6 +252,12 @@ class ChatPanel(Translated, QWidget):
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         self.bridge.start(self._send(text, images, strategy))
 
+    def _on_go_on(self, finish: str) -> None:
+        """An ordinary message: it works with every kind of server, and can be seen."""
+        from atelier_desk.engine.notice_words import go_on_words
+
+        self._on_sent(go_on_words(finish), [], "queue")
+
     async def _send(self, text: str, images: Any, strategy: str) -> None:
         pictures = await encoded(images)
         agent, config = self.choices.agent, self.choices.config
@@ -331,6 +338,8 @@ class ChatPanel(Translated, QWidget):
         for kind, entry in changes:
             if kind == "append":
                 self.view.append(entry)
+            elif kind == "remove":
+                self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
         self._show_empty(False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
@@ -33,6 +34,7 @@ from atelier_desk.domain.events import (
     TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
+    ToolsRefused,
     UserMessage,
     WindowLearned,
 )
@@ -190,6 +192,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         retries=0,
         steps=steps,
         message_id=body.message_id,
+        finish=FinishReason.TOOL_CALLS if reply.tool_calls else reply.finish_reason,
         final_only=False,
     )
     if reply.tool_calls:
@@ -221,6 +224,11 @@ def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent)
 @on(ModelRetried)
 def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
     return evolve(state, retries=state.retries + 1) if body.again else state
+
+
+@on(ToolsRefused)
+def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunState:
+    return evolve(state, tools_refused=True)
 
 
 @on(ToolCallStarted)
@@ -346,6 +354,8 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         limit=None,
         failed=False,
         error="",
+        # A person tries again: what was tried before does not count any more.
+        retries=0 if state.failed else state.retries,
         recent=recent,
         mode=mode,
         steps=body.steps if mode == "stepping" else None,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.chat import ImagePart, ToolCall, Usage
+from atelier_desk.domain.chat import FinishReason, ImagePart, ToolCall, Usage
 from atelier_desk.domain.events import (
     Ended,
     LimitKind,
@@ -137,6 +137,8 @@ class RunState:
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         retries: failed model requests in a row that were tried again.
+        tools_refused: the server takes no tool definitions; calls are written as text.
+        finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
 
@@ -173,6 +175,8 @@ class RunState:
     asked_parent: str = ""
     handed: tuple[OutputShown, ...] = ()
     retries: int = 0
+    tools_refused: bool = False
+    finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
     needs_model: bool = False

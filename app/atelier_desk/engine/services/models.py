@@ -75,8 +75,8 @@ class ModelService:
         """
         now = self._context.clock.monotonic()
         known = self._known.get((provider, model))
-        # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
-        if known is not None and (now < known[0] or known[1].source == "user"):
+        # What the user corrected, or a refusal taught, is kept as well: ``update`` and ``reset`` forget it.
+        if known is not None and (now < known[0] or known[1].source in ("user", "learned")):
             return known[1]
         edited = await self._edited(provider, model)
         if edited is not None:
@@ -109,6 +109,17 @@ class ModelService:
         await self._context.repos.models.save(stored)
         self._changed(info)
         return stored
+
+    async def learned(self, provider: str, model: str, **facts: int | bool) -> None:
+        """Keep what the server showed by refusing a request (``EDITABLE`` fields); ``reset`` forgets it.
+
+        A person's own corrections stay as they are: who wrote them is asked to change them by the error that comes back.
+        """
+        info = await self.info(provider, model)
+        if info.source == "user" or all(getattr(info, name) == value for name, value in facts.items()):
+            return
+        await self._context.repos.models.save(info.model_copy(update={**facts, "source": "learned"}))
+        self._changed(info)
 
     async def edit(self, provider: str, model: str, **fields: Any) -> ModelInfo:
         """Correct some fields of a model (``EDITABLE``)."""

@@ -71,6 +71,13 @@ class ProvidersPage(SettingsPage):
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
+        self.reset = QPushButton(self)
+        self.reset.setObjectName("model-reset")
+        self.reset.setEnabled(False)
+        mark(self.reset, "quiet")
+        models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
+        self.models.itemSelectionChanged.connect(self._check_model)
+        self.reset.clicked.connect(lambda *_: self._reset_model())
         self._downloads_heading, downloads = self.section()
         self._downloads_card = downloads
         mark(downloads, "plain")
@@ -181,6 +188,7 @@ class ProvidersPage(SettingsPage):
             return
         if name == self._chosen and not self._adding:
             self.models.show_models(models)
+            self._check_model()
 
     def _check(self) -> None:
         config = self.current()
@@ -311,6 +319,23 @@ class ProvidersPage(SettingsPage):
 
         self.jobs.start(job())
 
+    def _check_model(self) -> None:
+        info = self.models.chosen
+        self.reset.setEnabled(info is not None and info.source in ("user", "learned"))
+
+    def _reset_model(self) -> None:
+        info = self.models.chosen
+        if info is None:
+            return
+
+        async def job() -> None:
+            try:
+                await self.bridge.call(lambda a: a.models.reset(info.provider, info.name))
+            finally:
+                await self._load_models(info.provider)
+
+        self.jobs.start(job())
+
     def retranslate(self) -> None:
         self._list_heading.setText(_("MODEL SERVERS"))
         self._models_heading.setText(_("MODELS"))
@@ -319,9 +344,10 @@ class ProvidersPage(SettingsPage):
         self.add.setText(_("Add…"))
         self.remove.setText(_("Remove"))
         self.forget.setText(_("Forget the key"))
+        self.reset.setText(_("Forget what was changed or learned"))
         self.test.setText(_("Test"))
         self.save.setText(_("Save"))
-        for button in (self.add, self.remove, self.forget, self.test, self.save):
+        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save):
             button.setAccessibleName(button.text())
             button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:
