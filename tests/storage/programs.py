@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import backup, tables, writer
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import backup, files, tables, writer
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock
+from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Store
 
@@ -82,6 +83,26 @@ async def fill_limited_file(directory: Path) -> None:
     except StorageError as error:
         print(error.code, acknowledged, flush=True)
     os._exit(0)
+
+
+async def save_report_until(root: Path, point: str) -> None:
+    """Save a report, save it again, and be killed when the new content is ``staged`` or its row ``committed``."""
+    datadir = DataDir(root)
+    repos = Repositories(await Store.open(datadir.database), datadir)
+    workflow = await repos.workflows.create(Workflow(name="w"))
+    report = Report(workflow_id=workflow.id, name="Plan")
+    await repos.reports.save(report, "old")
+    stage = files.stage
+
+    def die(*_given: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def stage_and_die(path: Path, data: bytes) -> None:
+        stage(path, data)
+        die()
+
+    files.stage, files.put_in_place = (stage_and_die, files.put_in_place) if point == "staged" else (stage, die)  # type: ignore[assignment]
+    await repos.reports.save(report, "new")
 
 
 async def write_with_a_failing_log(directory: Path) -> None:
@@ -156,6 +177,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,
+    "save-report-until": save_report_until,
     "failing-log": write_with_a_failing_log,
     "no-file-to-open": write_with_no_file_to_open,
     "restore-until-killed": restore_until_killed,

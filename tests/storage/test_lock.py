@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import backup, lock
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lock import FolderLock, in_thread
+from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.store import Store
 from tests.chaos.restoring import race
 from tests.storage.damage import closed_database
@@ -171,7 +171,7 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
         go.wait(30)
         ended.append(True)
 
-    job = asyncio.ensure_future(in_thread(work))
+    job = asyncio.ensure_future(uninterrupted(work))
     await begun.wait()
     job.cancel()
     await asyncio.sleep(0)

@@ -13,7 +13,8 @@ from atelier_desk.cli import argparse_words
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "questions", "approvals", "backup", "doctor"
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "reports", "questions", "approvals",
+    "backup", "doctor",
 )  # fmt: skip
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
 LOG_LEVELS = ("debug", "info", "warning", "error")

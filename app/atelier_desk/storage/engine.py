@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, preflight
-from atelier_desk.storage.lock import in_thread
+from atelier_desk.storage.lock import uninterrupted
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -118,7 +118,7 @@ class Engine:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
         """
         if self.path is not None:
-            await in_thread(preflight.probe, self.path)
+            await uninterrupted(preflight.probe, self.path)
         async with self.aside():
             pass
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import os
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import ParamSpec, TypeVar
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
+from atelier_desk.threads import in_storage_thread
 
 FILE = ".lock"
 WAIT_S = 1.0
@@ -68,9 +68,9 @@ class FolderLock:
                 os.close(self.descriptor)
 
 
-async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def uninterrupted(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in a thread and wait for its end, also when the wait is cancelled: the lock must not be released before."""
-    work = asyncio.get_running_loop().run_in_executor(None, functools.partial(function, *args, **kwargs))
+    work = asyncio.ensure_future(in_storage_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

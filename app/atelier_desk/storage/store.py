@@ -11,7 +11,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import commits, errors, preflight, schema
 from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.lock import FolderLock, in_thread
+from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.writer import Statement, Writer
 
 __all__ = ["Statement", "Store"]
@@ -175,7 +175,7 @@ class Store:
 
 async def _prepare(directory: Path, lock: FolderLock) -> None:
     """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
-    if await in_thread(_ready_to_open, directory):
+    if await uninterrupted(_ready_to_open, directory):
         return
     from atelier_desk.storage.inspect import inspect
 

@@ -10,15 +10,9 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import cost, duration, number, tokens
+from atelier_desk.engine.notice_words import LIMITS
 from atelier_desk.i18n import N_, _
 
-TITLES = {
-    "iterations": N_("Limit of steps reached"),
-    "tool_calls": N_("Limit of tool calls reached"),
-    "tokens": N_("Limit of tokens reached"),
-    "cost": N_("Limit of cost reached"),
-    "time": N_("Limit of time reached"),
-}
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
 """What stands around the amount, by kind."""
 _MOST = 1_000_000_000.0
@@ -35,6 +29,11 @@ def limit_value(kind: str, value: float) -> str:
     if kind == "tokens":
         return tokens(int(value))
     return number(value)
+
+
+def too_little(kind: str, value: float, cap: float) -> str:
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
+    return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
 
 
 class RaiseField(QDoubleSpinBox):
@@ -123,9 +122,10 @@ class LimitCard(Translated, HeadedCard):
 
     def retranslate(self) -> None:
         run_id, agent, kind, value, cap = self._shown
-        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached"))))
+        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
+        text = " ".join(filter(None, (text, too_little(kind, value, cap))))
         self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)
         self.setAccessibleName(f"{title}. {text}")

@@ -179,6 +179,8 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
         max_tokens=reply_limit(state.agent, window),
         enable_thinking=state.agent.enable_thinking,
         context_window=window,
+        # A sub-agent's request is tried again by the run itself: attempts of both would be multiplied.
+        retry=state.parent_run_id is None,
     )
 
 
