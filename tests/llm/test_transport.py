@@ -201,4 +201,5 @@ async def test_a_certificate_for_another_host(clock: ManualClock, authority: tru
 async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     health = await verdict(openai_server.url.replace("http:", "https:"), clock, key="secret-key-1")
     assert (health.ok, health.code, health.found_url) == (False, "unreachable", openai_server.url)
+    assert "http:// instead of https://" in health.message
     assert not any("authorization" in request.headers for request in openai_server.requests)

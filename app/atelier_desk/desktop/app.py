@@ -73,7 +73,8 @@ class Program(QObject):
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         look = self._read_first_look()
         self._closing = False
-        self._watch = EndWatch(0)
+        self._watch = EndWatch(0) if opener is None else None
+        """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
@@ -113,7 +114,8 @@ class Program(QObject):
         with loop:
             loop.run_until_complete(self._closed.wait())
         self.bridge.wait_closed(PROGRAM_ENDS_S)
-        self._watch.returned()
+        if self._watch is not None:
+            self._watch.returned()
         return 0
 
     def _paint_first(self) -> None:
@@ -132,8 +134,9 @@ class Program(QObject):
         ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
         ticking.start(LOOK_FOR_SIGNALS_MS)
 
-    def _on_signal(self, number: int, _frame: object) -> None:
-        self._watch.start()
+    def _on_signal(self, _number: int, _frame: object) -> None:
+        if self._watch is not None:
+            self._watch.start()
         QTimer.singleShot(0, self.window, self.window.close)
 
     @asynccontextmanager
@@ -224,7 +227,7 @@ class Program(QObject):
         if self._closing:
             return
         self._closing = True
-        if not self._watch.asked:
+        if self._watch is not None and not self._watch.asked:
             self._watch.start()
         import asyncio
 

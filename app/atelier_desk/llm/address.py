@@ -64,10 +64,18 @@ async def answers_chat(make: MakeClient, place: Place, chat_path: str) -> bool:
 
 
 async def find_address(make: MakeClient, tried: Place) -> Place | None:
-    """Where a model server of the same host answers with a list of models, None when nowhere."""
+    """Where a model server of the same host answers with a list of models, None when nowhere.
+
+    The other scheme is tried last: a server that waits for more of what it takes for a long request keeps silent.
+    """
     places = candidates(tried)
-    found = await asyncio.gather(*(_has_models(make, place, tried) for place in places))
-    return next((place for place, there in zip(places, found, strict=True) if there), None)
+    for same in (True, False):
+        group = [place for place in places if _same_scheme(place, tried) is same]
+        found = await asyncio.gather(*(_has_models(make, place, secrets=same) for place in group))
+        for place, there in zip(group, found, strict=True):
+            if there:
+                return place
+    return None
 
 
 def candidates(tried: Place) -> list[Place]:
@@ -86,16 +94,19 @@ def candidates(tried: Place) -> list[Place]:
     return [place for place in dict.fromkeys(ordered) if place != tried]
 
 
-async def _has_models(make: MakeClient, place: Place, tried: Place) -> bool:
+def _same_scheme(place: Place, tried: Place) -> bool:
+    return urlsplit(place.url).scheme == urlsplit(tried.url).scheme
+
+
+async def _has_models(make: MakeClient, place: Place, *, secrets: bool) -> bool:
     """The key goes along to the scheme that was given alone: it must not leave the machine in clear because a guess was tried."""
-    same = urlsplit(place.url).scheme == urlsplit(tried.url).scheme
     ollama = place.kind is ProviderKind.OLLAMA
-    http = make(place.url, PROBE, secrets=same)
+    http = make(place.url, PROBE, secrets=secrets)
     try:
         async with asyncio.timeout(PROBE_S):
             answer = await http.json("GET", "/api/tags" if ollama else "/models")
     except (AtelierError, TimeoutError) as error:
-        return not same and isinstance(error, ProviderError) and error.code == "auth"
+        return not secrets and isinstance(error, ProviderError) and error.code == "auth"
     finally:
         await http.aclose()
     items = answer.get("models" if ollama else "data") if isinstance(answer, dict) else answer

@@ -87,6 +87,10 @@ class Failure:
 Step = Reply | Failure
 
 
+class NotHttp(Exception):
+    """The client began a TLS handshake with a server that speaks none."""
+
+
 class ClientGone(Exception):
     """The client closed its connection while it was being served."""
 
@@ -160,6 +164,8 @@ class FakeServer:
                 await self.handle(request, out)
                 if out.closed:
                     break
+        except NotHttp:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
         except (ClientGone, ConnectionError, asyncio.IncompleteReadError):
             self.disconnected_at = asyncio.get_running_loop().time()
             self.disconnected.set()
@@ -248,7 +254,10 @@ class Response:
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     """The next request of a connection, None when it was closed between two."""
     try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first = await reader.readexactly(1)
+        if first == b"\x16":
+            raise NotHttp
+        head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
         return None
     first, *lines = head.split("\r\n")

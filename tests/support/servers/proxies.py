@@ -10,16 +10,17 @@ class FakeProxy:
     """Use as ``async with``.
 
     Attributes:
+        target: the port where connections end.
         asked: the hosts with ports that clients wanted, in order.
         refuse: the status an HTTP proxy answers with instead; ``silent`` never answers.
     """
 
-    def __init__(self, target: int, *, socks: bool = False, refuse: int = 0, silent: bool = False) -> None:
+    def __init__(self, target: int = 0, *, socks: bool = False, refuse: int = 0, silent: bool = False) -> None:
         self.asked: list[str] = []
         self.refuse = refuse
         self.silent = silent
         self.port = 0
-        self._target = target
+        self.target = target
         self._socks = socks
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -82,7 +83,7 @@ class FakeProxy:
             await self._tunnel(reader, writer, head.replace(target.encode(), f"/{path}".encode(), 1))
 
     async def _tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes) -> None:
-        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        there, back = await asyncio.open_connection("127.0.0.1", self.target)
         back.write(first)
         try:
             await asyncio.gather(_copy(reader, back), _copy(there, writer))

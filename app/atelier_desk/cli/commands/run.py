@@ -58,9 +58,9 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode, message_id=out.request.key)
     except BaseException:
         follower.close()
-        if existing is None and (begun := atelier.runs.active(workflow.id)) is not None:
+        if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
             # The command was ended while its run began.
-            await atelier.runs.interrupt(begun)
+            await atelier.runs.interrupt(started)
         raise
     status = await follower.follow(run_id)
     if not out.json:
