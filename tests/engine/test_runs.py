@@ -362,7 +362,7 @@ async def test_window_that_fills_is_compacted_with_an_event(open_atelier: Opener
 async def test_unknown_disabled_and_broken_calls_become_errors_for_the_model(open_atelier: Opener) -> None:
     calls = [
         ToolCall(id="a", name="CalculatorTol", arguments={}),
-        ToolCall(id="b", name="MemoryTool", arguments={"operation": "describe"}),
+        ToolCall(id="b", name="invoke_tool", arguments={"tool_name": "plan_actions"}),
         ToolCall(id="c", name="CalculatorTool", arguments={}, raw="{oops", error="The arguments are not valid JSON."),
     ]
     model = ScriptedModel([calls, "sorry"])
