@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSlider, QWidget
 
+from atelier_desk.desktop.widgets.format import tokens
 from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
@@ -211,14 +212,14 @@ def test_a_message_reaches_a_sub_agent(open_desk: OpenDesk, server: ModelServer)
 
 
 def test_a_sub_agent_at_its_cap_waits_until_it_is_raised(open_desk: OpenDesk, server: ModelServer) -> None:
-    usage = {"prompt_tokens": 60, "completion_tokens": 40, "total_tokens": 100}
-    server.script(GOAL, calls(spawn("s1", "Eve", CHECK, budget={"max_tokens": 80})), "All checked.")
+    usage = {"prompt_tokens": 12_000, "completion_tokens": 8_000, "total_tokens": 20_000}
+    server.script(GOAL, calls(spawn("s1", "Eve", CHECK, budget={"max_tokens": 20_000})), "All checked.")
     server.script(CHECK, calls(calculate("c1", "12*7"), usage=usage), "84 is right.")
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     card = desk.find("limit-card")
     desk.until(lambda: "Eve: Limit of tokens reached" in rendered(card), "the card says who and what")
-    assert "100 of 80 used" in rendered(card)
+    assert f"{tokens(20_000)} of {tokens(20_000)} used" in rendered(card)
     desk.until(lambda: "waits for you" in rendered(desk.find("team-card")), "the call says that it waits")
     assert runs(desk)["Eve"] is RunStatus.PAUSED
     desk.click("notice-raise")

@@ -49,8 +49,8 @@ class StepBar(Translated, QFrame):
         self._freed: set[str] = set()
         """Root runs a person let run on: whatever of their teams still stops at a step goes on by itself."""
         self._busy = False
-        self._asked = 0
-        """How often what waits was asked for: only the newest answer is true."""
+        self._done = 0
+        """Steps taken here; what was asked before the last of them says nothing of what waits now."""
         self._icon = QLabel(self)
         self._text = label("", "muted", self, wrap=True)
         self._text.setObjectName("step-text")
@@ -92,24 +92,19 @@ class StepBar(Translated, QFrame):
         if self.workflow_id and self.bridge.ready:
             self.bridge.start(self._ask(self.workflow_id))
 
-    async def _ask(self, workflow_id: str) -> bool:
-        """Learn what waits and show it; False when it was asked again meanwhile, and that answer counts."""
+    async def _ask(self, workflow_id: str) -> None:
         from atelier_desk.engine.services.stepping import held_root, waiting_steps
 
-        self._asked += 1
-        number = self._asked
+        done = self._done
         found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
         paused = None if found else await self.bridge.call(lambda a: held_root(a, workflow_id))
-        if number != self._asked and workflow_id == self.workflow_id:
-            return False
-        if workflow_id == self.workflow_id:
+        if workflow_id == self.workflow_id and done == self._done:
             # One that was paused to be stepped is held in a moment.
             self.paused = paused if paused is not None and paused.run_id != self._caught else None
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
             for step in free:
                 await self.bridge.call(partial(_let_go, run_id=step.run_id))
-        return True
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
@@ -153,8 +148,8 @@ class StepBar(Translated, QFrame):
         try:
             for run_id in run_ids:
                 await self.bridge.call(partial(function, run_id=run_id))
-            while not await self._ask(self.workflow_id):
-                pass
+            self._done += 1
+            await self._ask(self.workflow_id)
         finally:
             self._busy = False
             self._say()

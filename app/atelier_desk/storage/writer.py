@@ -209,10 +209,9 @@ class Writer:
         return kept
 
     async def _keep_log_short(self) -> None:
-        if self._engine.log_bytes() < LOG_MAX_BYTES:
-            return
         try:
-            await self._engine.reopen()
+            if self._engine.log_bytes() >= LOG_MAX_BYTES:
+                await self._engine.reopen()
         except Exception:
             # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on.
             _log.exception("the log could not be moved into the tables")

@@ -254,10 +254,10 @@ class Response:
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     """The next request of a connection, None when it was closed between two."""
     try:
-        first = await reader.readexactly(1)
-        if first == b"\x16":
+        opening = await reader.readexactly(1)
+        if opening == b"\x16":
             raise NotHttp
-        head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        head = (opening + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
         return None
     first, *lines = head.split("\r\n")
