@@ -11,9 +11,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
+import signal
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -28,6 +32,10 @@ from atelier_desk.storage.repositories.base import insert_all, upsert
 from atelier_desk.storage.store import Store
 
 BATCH = 500
+BASELINE = "baseline.sqlite"
+LOADED = 3_000
+"""Messages that a process loads before it is killed: more than one move of the engine's log into its tables."""
+KILLS = 3
 SINGLES = 200
 READS = 30
 WORDS = 60
@@ -67,8 +75,8 @@ class Baseline:
         self._path = path
         self._db = self._connect(full)
         columns = "id TEXT PRIMARY KEY, workflow TEXT, run TEXT, seq INTEGER, role TEXT, content TEXT, body TEXT"
-        self._db.execute(f"CREATE TABLE message ({columns})")
-        self._db.execute("CREATE INDEX newest ON message (workflow, seq)")
+        self._db.execute(f"CREATE TABLE IF NOT EXISTS message ({columns})")
+        self._db.execute("CREATE INDEX IF NOT EXISTS newest ON message (workflow, seq)")
         self.full_text = self._has_full_text()
 
     def _connect(self, full: bool) -> sqlite3.Connection:
@@ -79,7 +87,7 @@ class Baseline:
 
     def _has_full_text(self) -> bool:
         try:
-            self._db.execute("CREATE VIRTUAL TABLE message_text USING fts5(content, tokenize = 'porter')")
+            self._db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS message_text USING fts5(content, tokenize = 'porter')")
         except sqlite3.OperationalError:
             return False
         return True
@@ -109,7 +117,10 @@ class Baseline:
     def reopen(self, full: bool) -> None:
         self._db.close()
         self._db = self._connect(full)
-        self._db.execute("SELECT count(*) FROM message WHERE seq < 0").fetchone()
+        self.count()
+
+    def count(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM message WHERE seq < 0").fetchone()[0])
 
     def close(self) -> None:
         self._db.close()
@@ -177,7 +188,7 @@ async def measure(folder: Path, fsync: bool, count: int, table: Table) -> None:
     mode = "fsync" if fsync else "no fsync"
     corpus = Corpus()
     datadir = DataDir(folder / mode.replace(" ", "-")).ensure()
-    baseline = Baseline(datadir.root / "baseline.sqlite", fsync)
+    baseline = Baseline(datadir.root / BASELINE, fsync)
     store = await Store.open(datadir.database, fsync=fsync)
     repos = Repositories(store, datadir)
     try:
@@ -201,8 +212,9 @@ async def measure(folder: Path, fsync: bool, count: int, table: Table) -> None:
         await measure_reads(repos, baseline, corpus, workflows, table, mode)
     finally:
         await store.close()
-    await measure_open(datadir, baseline, fsync, table, mode)
+    opened = await measure_open(datadir, baseline, fsync, table, mode)
     baseline.close()
+    await measure_open_after_kill(datadir, fsync, table, mode, opened)
 
 
 async def measure_reads(repos: Repositories, baseline: Baseline, corpus: Corpus, workflows: list[str], table: Table, mode: str) -> None:
@@ -217,14 +229,46 @@ async def measure_reads(repos: Repositories, baseline: Baseline, corpus: Corpus,
         table.add(f"search, two {name} words ({mode})", ours, theirs)
 
 
-async def measure_open(datadir: DataDir, baseline: Baseline, fsync: bool, table: Table, mode: str) -> None:
+async def measure_open(datadir: DataDir, baseline: Baseline, fsync: bool, table: Table, mode: str) -> float:
+    """Opening after a clean close; returns the median in seconds."""
     taken = []
     for _ in range(5):
         start = time.perf_counter()
         store = await Store.open(datadir.database, fsync=fsync)
         taken.append(time.perf_counter() - start)
         await store.close()
-    table.add(f"open ({mode})", taken, seconds(lambda: baseline.reopen(fsync), 5))
+    table.add(f"open after a clean close ({mode})", taken, seconds(lambda: baseline.reopen(fsync), 5))
+    return statistics.median(taken)
+
+
+async def measure_open_after_kill(datadir: DataDir, fsync: bool, table: Table, mode: str, opened: float) -> None:
+    """Opening after a process that loaded ``LOADED`` more messages and was killed right after, three times."""
+    ours, theirs = [], []
+    for _ in range(KILLS):
+        command = [sys.executable, "-m", "tests.bench.bench_storage", "--load-and-die", str(datadir.root), *(["--no-fsync"] * (not fsync))]
+        subprocess.run(command, cwd=Path(__file__).resolve().parents[2], check=False)
+        start = time.perf_counter()
+        store = await Store.open(datadir.database, fsync=fsync)
+        ours.append(time.perf_counter() - start)
+        await store.close()
+        start = time.perf_counter()
+        baseline = Baseline(datadir.root / BASELINE, fsync)
+        baseline.count()
+        theirs.append(time.perf_counter() - start)
+        baseline.close()
+    seconds_now = statistics.median(ours)
+    note = f"{seconds_now:.2f} s, {seconds_now / opened:.1f} x after a clean close; {LOADED} messages before"
+    table.add(f"open after kill -9 in a bulk load ({mode})", ours, theirs, note)
+
+
+async def load_and_die(root: Path, fsync: bool) -> None:
+    """Load messages into both databases of a folder and be killed."""
+    datadir, corpus = DataDir(root), Corpus(random.randrange(1 << 30))
+    repos = Repositories(await Store.open(datadir.database, fsync=fsync), datadir)
+    baseline = Baseline(root / BASELINE, fsync)
+    workflows = [each.id for each in await repos.workflows.list()]
+    await fill(repos, baseline, corpus, workflows, LOADED)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def main() -> None:
@@ -233,7 +277,11 @@ async def main() -> None:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--folder", type=Path, help="a folder on the disk to measure (default: a temporary one)")
+    parser.add_argument("--load-and-die", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--no-fsync", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.load_and_die:
+        await load_and_die(arguments.load_and_die, not arguments.no_fsync)
     count = 2_000 if arguments.quick else arguments.messages
     table = Table()
     print(f"{'milliseconds':<42} {'p50':>10} {'p95':>10} {'SQLite p50':>12} {'ratio':>8}")

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,15 +61,25 @@ Cli = Callable[..., Result]
 
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
-    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of a script."""
+    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of a script.
+
+    ``options`` are more of those that ``Atelier.open`` takes.
+    """
     real_open = Atelier.open
 
-    def run(*argv: str, steps: Sequence[Step] | ScriptedModel = (), typed: str | None = None, piped: str = "") -> Result:
+    def run(
+        *argv: str,
+        steps: Sequence[Step] | ScriptedModel = (),
+        typed: str | None = None,
+        piped: str = "",
+        options: Mapping[str, Any] | None = None,
+    ) -> Result:
+        more = options or {}
         model = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
 
         def opened(data_dir: Path | None = None, **options: Any) -> Any:
             given = {"model_factory": lambda agent: model, "embedder": WordEmbedder(), "vault": KeyVault(environ={}), "fsync": False}
-            return real_open(data_dir, **{**given, **options})
+            return real_open(data_dir, **{**given, **more, **options})
 
         monkeypatch.setattr(Atelier, "open", opened)
         monkeypatch.setattr(sys, "stdin", Typed(piped if typed is None else typed, tty=typed is not None))

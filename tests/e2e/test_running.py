@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtWidgets import QPlainTextEdit
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import Role
+from atelier_desk.domain.chat import ChatReply, FinishReason, Role
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import ScriptedModel
@@ -115,3 +115,23 @@ def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
     assert desk.model is not None
     assert [m.content for m in desk.model.requests[-1].messages if m.role is Role.USER] == ["Try"]
     assert len(desk.all("tool-card")) == 1
+
+
+def test_a_cut_reply_goes_on_and_looks_the_same_after_a_restart(open_desk: OpenDesk) -> None:
+    cut = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
+    desk = open_desk([cut])
+    desk.send("Count")
+    desk.wait_done()
+    assert "cut off" in rendered(desk.find("unfinished-card"))
+    desk.close()
+    desk = open_desk([cut, " three."])
+    assert "cut off" in rendered(desk.find("unfinished-card"))
+    desk.click("reply-go-on")
+    desk.until_shown("user-message", "Go on exactly where you stopped.")
+    desk.wait_done()
+    assert "cut off" in rendered(desk.all("unfinished-card")[-1])
+    desk.click("reply-go-on")
+    desk.last_reply("three.")
+    desk.wait_done()
+    desk.gone("reply-go-on")
+    assert len(desk.all("unfinished-card")) == 2

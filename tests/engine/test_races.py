@@ -31,6 +31,7 @@ from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.engine import Outcome
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.test_runs import Blocking, agent, ask, calculate, start
 
@@ -299,6 +300,42 @@ async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atel
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         durable = [event for event in seen.events if event.durable]
         assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_was_kept(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """The engine under the store says that a commit failed; the database is opened again and asked whether it did."""
+    model = ScriptedModel([[calculate("c", "6*7")], "two", "two"])
+    async with open_atelier(model) as atelier:
+        engine = atelier.store._engine
+        real, failures = engine.run, 1
+
+        async def failing(sql: str, params: dict[str, Any]) -> list[Outcome]:
+            nonlocal failures
+            if not failures or "model_replied" not in str(params):
+                return await real(sql, params)
+            failures = 0
+            if kept:
+                await real(sql, params)
+            return [Outcome(False, "Cannot COMMIT: WAL error: IO error: Input/output error (os error 5)")]
+
+        monkeypatch.setattr(engine, "run", failing)
+        seen = Recorder(atelier)
+        events = [event async for event in atelier.run("hello", agent=agent())]
+        run_id = events[0].run_id
+        assert not failures
+        if not kept:
+            assert events[-1].data["status"] == "error"
+            failed = await seen.until(ChunkType.ERROR)
+            assert (failed.data["code"], failed.durable) == ("io", False)
+            assert "could not be read or written" in failed.data["message"]
+            await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        durable = [event for event in seen.events if event.durable]
+        assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
+        assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
 
 
 def seems_to_fail(atelier: Atelier, kind: type) -> None:

@@ -13,8 +13,9 @@ import pytest
 from atelier_desk.domain.chat import TextDelta
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.llm import http
-from atelier_desk.llm.http import HttpClient, checked_base_url, is_loopback
+from atelier_desk.llm.http import HttpClient, Timeouts
 from atelier_desk.llm.retry import RetryPolicy
+from atelier_desk.llm.transport import checked_base_url, is_loopback
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply
@@ -76,13 +77,13 @@ async def test_a_reply_that_stalls_is_a_timeout(openai_server: FakeOpenAI, chat:
     await anext(stream)
     rest = asyncio.create_task(collect(stream))
     await clock.settle()
-    await clock.advance(299)
+    await clock.advance(Timeouts().idle_s - 1)
     assert not rest.done()
     await clock.advance(1)
     with pytest.raises(ProviderError) as caught:
         await rest
     assert (caught.value.code, caught.value.recoverable, caught.value.status) == ("timeout", True, None)
-    assert "300 s" in str(caught.value)
+    assert f"{Timeouts().idle_s:g} s" in str(caught.value)
     await asyncio.wait_for(openai_server.disconnected.wait(), 5)
 
 
@@ -91,7 +92,7 @@ async def test_a_server_that_never_answers_is_a_timeout(openai_server: FakeOpenA
     task = asyncio.create_task(collect(chat.stream(ask())))
     while not openai_server.requests:
         await asyncio.sleep(0)
-    await clock.advance(599)
+    await clock.advance(Timeouts().first_s - 1)
     assert not task.done()
     await clock.advance(1)
     with pytest.raises(ProviderError) as caught:
@@ -206,10 +207,7 @@ async def test_a_wrong_key_that_the_server_repeats(openai_server: FakeOpenAI, cl
 
 
 async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
-    async def key() -> str | None:
-        return None
-
-    client = HttpClient(openai_server.url, provider="Server", key=key, clock=clock)
+    client = HttpClient(openai_server.url, provider="Server", clock=clock)
     await client.json("GET", "/models")
     await client.aclose()
     assert (await client.json("GET", "/models"))["object"] == "list"

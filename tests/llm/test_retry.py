@@ -49,15 +49,31 @@ async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClo
     openai_server.script(LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
-    assert retries(deltas) == [(2, 0.5, "overloaded"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
+    assert retries(deltas) == [(2, 0.5, "loading"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
 
 
 async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
-    openai_server.script(*[LOADING] * 5)
+    openai_server.script(*[Failure(503, {"error": "busy"})] * 5)
     with pytest.raises(ProviderError) as caught:
         await run(clock, chat.stream(ask()))
     assert caught.value.code == "overloaded"
     assert len(openai_server.requests) == 5
+
+
+async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(*[LOADING] * 30, Reply(text="ok"))
+    deltas = await run(clock, chat.stream(ask()))
+    assert joined(deltas)[0] == "ok"
+    assert {reason for _attempt, _delay, reason in retries(deltas)} == {"loading"}
+    openai_server.script(*[LOADING] * 40)
+    with pytest.raises(ProviderError) as caught:
+        await run(clock, chat.stream(ask()))
+    assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
+
+
+async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(Failure(409, {"error": {"message": "lock timeout"}}), Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
-PARTS = st.lists(st.sampled_from(["<think>", "</think>", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map("".join)
+PARTS = st.lists(st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map(
+    "".join
+)
 
 
 def split(*pieces: str) -> tuple[str, str]:
     """Reasoning and answer."""
     splitter = ThinkSplitter()
     out = [item for piece in pieces for item in splitter.feed(piece)] + splitter.flush()
-    assert all(text for _, text in out)
-    return "".join(text for thought, text in out if thought), "".join(text for thought, text in out if not thought)
+    thoughts, answer = "", ""
+    for piece in out:
+        if piece == ALL_BEFORE:
+            thoughts, answer = thoughts + answer, ""
+            continue
+        thought, text = piece
+        assert text
+        thoughts, answer = (thoughts + text, answer) if thought else (thoughts, answer + text)
+    return thoughts, answer
 
 
 @pytest.mark.parametrize(
@@ -37,6 +46,17 @@ def split(*pieces: str) -> tuple[str, str]:
         ("<thin air>", ("", "<thin air>")),
         ("The tag <think> opens and </think> closes.", ("", "The tag <think> opens and </think> closes.")),
         ("<think>a < b </ c</think>ok", ("a < b </ c", "ok")),
+        # Only the end is seen: the template has put the beginning into the prompt.
+        ("why\nand how\n</think>\n\nHello", ("why\nand how", "Hello")),
+        ("why\n</think>\nHello\n</think>\nx", ("why", "Hello\n</think>\nx")),
+        ("why\n</think>", ("why", "")),
+        ("why\n</think>\n", ("why", "")),
+        ("</think>\n\nHello", ("", "Hello")),
+        ("</think>Hello", ("", "Hello")),
+        ("why\n[/THINK]\nHello", ("why", "Hello")),
+        ("Close it with\n</think> and go on", ("", "Close it with\n</think> and go on")),
+        ("Write:\n```\n</think>\n```\nDone", ("", "Write:\n```\n</think>\n```\nDone")),
+        ("a\n\nb\n", ("", "a\n\nb\n")),
         ("", ("", "")),
         ("   ", ("", "   ")),
     ],

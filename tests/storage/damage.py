@@ -54,7 +54,11 @@ def flip(part: float) -> Callable[[Path], None]:
 
 def cut(count: int) -> Callable[[Path], None]:
     """Take bytes off the end of a file."""
-    return lambda path: path.write_bytes(path.read_bytes()[:-count])
+
+    def damage(path: Path) -> None:
+        path.write_bytes(path.read_bytes()[:-count])
+
+    return damage
 
 
 async def _write_and_die(directory: Path) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import files, tables
+from atelier_desk.storage import backup, files, tables, writer
 from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Store
@@ -96,16 +101,87 @@ async def save_report_until(root: Path, point: str) -> None:
         stage(path, data)
         die()
 
-    files.stage, files.put_in_place = (stage_and_die, files.put_in_place) if point == "staged" else (stage, die)
+    files.stage, files.put_in_place = (stage_and_die, files.put_in_place) if point == "staged" else (stage, die)  # type: ignore[assignment]
     await repos.reports.save(report, "new")
 
 
-PROGRAMS = {
+async def write_with_a_failing_log(directory: Path) -> None:
+    """Write while the engine's log may not grow, then on as before, and be killed; print what became of each write."""
+    store = await Store.open(directory)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for number in range(60):
+        if number == 10:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limits[1]))
+        if number == 50:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        try:
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number), draft=os.urandom(5_000).hex())))
+            print("acknowledged", number, flush=True)
+        except StorageError as error:
+            print(error.code, number, error.recoverable, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def write_with_no_file_to_open(directory: Path) -> None:
+    """Write, and open again, while no further file can be opened; print what became of it."""
+    writer.LOG_MAX_BYTES = 0
+    store = await Store.open(directory)
+    await store.write(upsert(tables.WORKFLOWS, Workflow(name="before")))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(int(each.name) for each in Path("/dev/fd").iterdir()) - 8, limits[1]))
+    for number in range(3):
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name=f"meanwhile {number}")))
+    print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
+    await store.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 2, limits[1]))
+    try:
+        await Store.open(directory)
+    except StorageError as error:
+        print(error.code, error.recoverable, flush=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    async with await Store.open(directory) as store:
+        print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
+
+
+async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
+    """Restore a backup and die just before the given one of its moves of a folder (1 is the first); print that none was left otherwise."""
+    left = int(moves)
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def move(*arguments: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **options)
+
+        return move
+
+    Path.replace = counted(Path.replace)  # type: ignore[method-assign]
+    shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
+    await backup.restore(Path(archive), DataDir(root))
+    print("whole", flush=True)
+
+
+async def verify_for_ever(directory: Path) -> None:
+    """Hold the folder's lock and let a helper process read the database, again and again."""
+    lock = await FolderLock.acquire(directory.parent)
+    print("locked", flush=True)
+    while True:
+        await inspect(directory, lock=lock)
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
     "hold": hold,
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,
     "save-report-until": save_report_until,
+    "failing-log": write_with_a_failing_log,
+    "no-file-to-open": write_with_no_file_to_open,
+    "restore-until-killed": restore_until_killed,
+    "verify-for-ever": verify_for_ever,
 }
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import signal
 import zipfile
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.storage.damage import closed_database, cut, flip, only
+from tests.storage.programs import run
 from tests.support.clock import ManualClock
 
 
@@ -96,21 +99,53 @@ async def test_restore_refuses_while_the_data_is_in_use(made: backup.BackupInfo,
         assert (await store.counts())["workflow"] == 1
 
 
-async def test_a_restore_that_was_cut_off_is_finished_at_the_next_start(
-    made: backup.BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(root: Path) -> None:
-        raise KeyboardInterrupt
+MOVES = 7
+"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7 ready gone."""
 
-    with monkeypatch.context() as patch:
-        patch.setattr(backup, "finish_restore", die)
-        with pytest.raises(KeyboardInterrupt):
-            await backup.restore(made.path, datadir)
-    (ready,) = datadir.root.glob("restoring-*")
-    datadir.database.rename(datadir.backups / "moved")  # the first of its steps was done
+
+@pytest.mark.parametrize("moves", [1, 4, 6])
+async def test_a_restore_that_was_killed_is_finished_or_taken_back_at_the_next_start(
+    made: backup.BackupInfo, datadir: DataDir, moves: int
+) -> None:
+    await check_killed_restore(made, datadir, moves)
+
+
+async def check_killed_restore(made: backup.BackupInfo, datadir: DataDir, moves: int) -> None:
+    """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done is left."""
     async with await Store.open(datadir.database) as store:
-        assert (await store.counts())["workflow"] == 1
-    assert not ready.exists()
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        await repos.workflows.update(workflow.id, name="changed")
+        await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "newer")
+    killed = await asyncio.to_thread(run, "restore-until-killed", datadir.root, made.path, moves)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    datadir.ensure()  # every start makes the folders that are missing
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        found = workflow.name, await repos.reports.read(workflow.id, "Plan")
+        new = moves > 1
+        assert found == (("kept", "# The plan") if new else ("changed", "newer"))
+    assert not list(datadir.root.glob("*ing-*"))
+    replaced = list(datadir.backups.glob("replaced-*"))
+    assert len(replaced) == new
+    if new:
+        assert (replaced[0] / "reports" / workflow.id / "Plan.md").read_text() == "newer"
+        async with await Store.open(replaced[0] / "database") as store:
+            assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
+
+
+async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: backup.BackupInfo, datadir: DataDir) -> None:
+    job = asyncio.ensure_future(backup.restore(made.path, datadir))
+    while not list(datadir.root.glob("unpacking-*")):
+        await asyncio.sleep(0)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert not list(datadir.root.glob("*ing-*"))
+    assert not list(datadir.backups.glob("replaced-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
 
 
 @pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])

@@ -16,6 +16,11 @@ from atelier_desk.storage import errors
         ("LOCK is already locked by another process", True, "locked"),
         ("IO error: No space left on device (os error 28)", False, "disk_full"),
         ("Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)", False, "disk_full"),
+        ("IO error: Too many open files (os error 24)", False, "too_many_files"),
+        ("Failed to create datastore: IO error: Too many open files (os error 24)", True, "too_many_files"),
+        ("Cannot COMMIT: WAL error: IO error: message=Input/output error (os error 5)", False, "io"),
+        ("Failed to create datastore: IO error: Input/output error (os error 5)", True, "io"),
+        ("IO error: Access is denied. (os error 5)", True, "read_only"),
         ("IO error: Permission denied (os error 13)", True, "read_only"),
         ("IO error: Read-only file system (os error 30)", False, "read_only"),
         ("There was a problem with the key-value store: SSTable error: checksum mismatch", False, "damaged"),
@@ -34,11 +39,23 @@ def test_codes(tmp_path: Path, text: str, opening: bool, code: str) -> None:
 
 
 def test_every_sentence_is_different_and_says_what_to_do() -> None:
-    names = ("LOCKED", "NEWER_SCHEMA", "MISSING_MANIFEST", "DAMAGED", "LOST_WRITES", "DISK_FULL", "READ_ONLY")
+    names = (
+        "LOCKED",
+        "NEWER_SCHEMA",
+        "MISSING_MANIFEST",
+        "DAMAGED",
+        "LOST_WRITES",
+        "DISK_FULL",
+        "READ_ONLY",
+        "TOO_MANY_FILES",
+        "INPUT_OUTPUT",
+        "START_AGAIN",
+    )
     sentences = [getattr(errors, name) for name in names]
     assert len(set(sentences)) == len(sentences)
+    advices = ("--data-dir", "backup restore", "Free some space", "Update Atelier", "try again", "start Atelier again")
     for sentence in sentences:
-        assert any(advice in sentence for advice in ("--data-dir", "backup restore", "Free some space", "Update Atelier"))
+        assert any(advice in sentence for advice in advices)
 
 
 def test_a_thrown_guard_becomes_not_found() -> None:

@@ -28,6 +28,9 @@ class Recorder:
         self.failures: list[str] = []
         self.gate: asyncio.Event | None = None
 
+    def log_bytes(self) -> int:
+        return 0
+
     async def run(self, sql: str, params: dict[str, Any]) -> list[Outcome]:
         self.requests.append(sql)
         if self.gate is not None:

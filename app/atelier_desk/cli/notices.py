@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from atelier_desk.cli import approval_words
+from atelier_desk.cli import approval_words, words
 from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, unfinished_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
 
@@ -40,10 +41,10 @@ def notice(event: StreamEvent) -> Said:
             mark = "✓" if data["success"] else "✗"
             error = data.get("error", "")
             shown = explain(data["tool"], data.get("result"), error) if error else short(data.get("result"))
-            return f"{mark} {data['tool']} ({data['duration_ms']} ms) {shown}", "dim" if data["success"] else "warn"
+            return f"{mark} {data['tool']} ({words.duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
         case ChunkType.MESSAGE:
             # Of a sub-agent; what it was told stands in the line of its start.
-            return (data.get("content", ""), "dim") if data.get("role") == "assistant" else ("", "")
+            return _said(data) if data.get("role") == "assistant" else ("", "")
         case ChunkType.SUB_AGENT_START | ChunkType.SUB_AGENT_COMPLETE | ChunkType.SUB_AGENT_ERROR:
             return _sub_agent(kind, data)
         case ChunkType.SUB_AGENT_QUESTION:
@@ -61,6 +62,19 @@ def notice(event: StreamEvent) -> Said:
             return _run_notice(kind, data), "dim"
 
 
+def _said(data: dict[str, Any]) -> Said:
+    """What a sub-agent said, with how it ended when that is not the whole of it."""
+    content, ended = str(data.get("content", "")), unfinished(data)
+    return ("\n".join(filter(None, (content, ended))), "warn" if ended else "dim")
+
+
+def unfinished(data: dict[str, Any]) -> str:
+    """How the reply of a ``message`` event ended, in one sentence; nothing for a whole one."""
+    content, thought = bool(str(data.get("content", "")).strip()), bool(data.get("reasoning"))
+    title, text = unfinished_words(str(data.get("finish_reason", "")), content=content, thought=thought)
+    return _("{title}. {text}", title=title, text=text) if title else ""
+
+
 def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
     name = data["sub_agent_name"]
     if kind is ChunkType.SUB_AGENT_START:
@@ -68,10 +82,10 @@ def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
         return (text + " " + _("(in the background)") if data.get("background") else text), "dim"
     metrics = data.get("metrics") or {}
     spent = _(
-        "{seconds} s, {input} tokens in, {output} out",
-        seconds=f"{metrics.get('duration_ms', 0) / 1000:.1f}",
-        input=metrics.get("tokens_input", 0),
-        output=metrics.get("tokens_output", 0),
+        "{time}, {input} tokens in, {output} out",
+        time=words.duration(metrics.get("duration_ms", 0)),
+        input=words.number(metrics.get("tokens_input", 0)),
+        output=words.number(metrics.get("tokens_output", 0)),
     )
     if kind is ChunkType.SUB_AGENT_COMPLETE:
         return f"◂ {name} ({spent}) {short(data.get('report'))}", "dim"
@@ -93,15 +107,28 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             state = TASK_STATES[data["task_status"]]
             return _("Task {name}: {status}", name=data["task_name"], status=_(state))
         case ChunkType.RETRY:
-            return _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
+            return retry_line(data["reason"], details)
         case ChunkType.CONTEXT_COMPACTED:
-            return _("The conversation was compacted ({method}).", method=data["reason"])
+            method = str(data["reason"])
+            return _(
+                "The conversation was shortened for the model: {how}.", how=_(COMPACTIONS[method]) if method in COMPACTIONS else method
+            )
         case ChunkType.LIMIT_REACHED:
-            return _("Limit reached: {limit} {value} of {cap}", limit=data["reason"], value=details.get("value"), cap=details.get("cap"))
+            limit = str(data["reason"])
+            value, cap = (words.amount(limit, float(details.get(key) or 0)) for key in ("value", "cap"))
+            return _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
         case ChunkType.LOOP_DETECTED:
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:
             return ""
+
+
+def retry_line(reason: str, details: dict[str, Any]) -> str:
+    """Why the request is sent again, and when."""
+    delay_ms = float(details.get("delay_s") or 0) * 1000
+    delay = words.duration(delay_ms) if delay_ms >= 50 else ""
+    title, text = retry_words(reason, int(details.get("attempt") or 1), delay, str(details.get("message") or ""))
+    return _("{title}. {text}", title=title, text=text)
 
 
 def short(value: Any) -> str:

@@ -4,12 +4,17 @@ process's terminal."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO
 
+from atelier_desk.engine.ipc.request import Request
+
+GONE = frozenset({errno.EPIPE, errno.EIO})
+"""What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
 RESET = "\x1b[0m"
 STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
 
@@ -25,11 +30,15 @@ class Output(Protocol):
         json: standard output carries JSON alone.
         interactive: somebody is there to answer ``ask``.
         cwd: the folder relative paths of the command line start from.
+        request: what was shown so far of the run the command follows, so that another process can go on.
+        handing_over: the process that performs the command ends, and the user's own goes on elsewhere: nothing more is shown from here.
     """
 
     json: bool
     interactive: bool
     cwd: str
+    request: Request
+    handing_over: bool
 
     def write(self, text: str) -> None:
         """Text for standard output, as it is (streamed answers)."""
@@ -37,6 +46,10 @@ class Output(Protocol):
 
     def note(self, text: str, style: str = "dim") -> None:
         """One line for standard error: what happens, a warning, an error."""
+        ...
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        """The stream of this run was shown up to this durable event."""
         ...
 
     async def ask(self, prompt: str) -> str | None:
@@ -84,11 +97,14 @@ class Terminal:
     ) -> None:
         self.json = json
         self.cwd = cwd
+        self.request = Request()
+        self.handing_over = False
         self._stdout = stdout or sys.stdout
         self._stderr = stderr or sys.stderr
         self._stdin = stdin or sys.stdin
         self.interactive = self._stdin is not None and self._stdin.isatty()
         self._line: asyncio.Future[str] | None = None
+        self._input: str | None = None
         self._styled = self._stderr.isatty()
         self._clean = self._stdout.isatty() and not json
 
@@ -103,8 +119,13 @@ class Terminal:
         try:
             stream.write(text)
             stream.flush()
-        except BrokenPipeError:
-            raise ReaderGone from None
+        except OSError as error:
+            if error.errno in GONE:
+                raise ReaderGone from None
+            raise
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        self.request.shown(workflow_id, run_id, seq)
 
     async def ask(self, prompt: str) -> str | None:
         self._put(self._stderr, prompt)
@@ -116,7 +137,10 @@ class Terminal:
         return text.rstrip("\r\n") if text else None
 
     async def read_input(self) -> str:
-        return await in_thread(self._stdin.read)
+        if self._input is None:
+            # Kept: a command that is taken up by another process asks for it again.
+            self._input = await in_thread(self._stdin.read)
+        return self._input
 
 
 async def in_thread(blocking: Callable[[], str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
+from atelier_desk.cli import words
 from atelier_desk.cli.notices import notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -48,6 +49,9 @@ class TextRenderer:
             case ChunkType.TOKEN if event.depth == 0:
                 self._out.write(data["content"])
                 self._streamed += data["content"]
+            case ChunkType.REASONING if event.depth == 0 and data.get("all_before"):
+                # What was written cannot be taken back; the answer begins on a line of its own.
+                self._break()
             case ChunkType.MESSAGE if event.depth == 0:
                 self._message(data)
             case ChunkType.USAGE:
@@ -95,9 +99,10 @@ class TextRenderer:
         total = self._totals.get("team") or self._totals.get("run") or self._totals
         if not total.get("tokens_input") and not total.get("tokens_output"):
             return
-        parts = [_("{input} tokens in, {output} out", input=total.get("tokens_input", 0), output=total.get("tokens_output", 0))]
+        sent, said = (words.number(total.get(key, 0)) for key in ("tokens_input", "tokens_output"))
+        parts = [_("{input} tokens in, {output} out", input=sent, output=said)]
         if total.get("cost"):
-            parts.append(f"${total['cost']:.4f}")
+            parts.append(words.cost(total["cost"]))
         self._out.note(" · ".join(parts))
 
     def _break(self) -> None:

@@ -43,7 +43,7 @@ class StepBar(Translated, QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step."""
+        """The root run, when a person paused it or it was interrupted, and nothing waits for a step."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -93,11 +93,11 @@ class StepBar(Translated, QFrame):
             self.bridge.start(self._ask(self.workflow_id))
 
     async def _ask(self, workflow_id: str) -> None:
-        from atelier_desk.engine.services.stepping import paused_by_hand, waiting_steps
+        from atelier_desk.engine.services.stepping import held_root, waiting_steps
 
         done = self._done
         found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
-        paused = None if found else await self.bridge.call(lambda a: paused_by_hand(a, workflow_id))
+        paused = None if found else await self.bridge.call(lambda a: held_root(a, workflow_id))
         if workflow_id == self.workflow_id and done == self._done:
             # One that was paused to be stepped is held in a moment.
             self.paused = paused if paused is not None and paused.run_id != self._caught else None
@@ -186,7 +186,8 @@ class StepBar(Translated, QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            text = _("{agent} is paused.", agent=self.paused.agent_name)
+            cut_off = _("{agent} was interrupted.", agent=self.paused.agent_name)
+            text = cut_off if self.paused.interrupted else _("{agent} is paused.", agent=self.paused.agent_name)
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:

@@ -53,7 +53,7 @@ class AgentConfig(Model):
     name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
     lifecycle: Lifecycle = Lifecycle.PERMANENT
     provider: str = Field(min_length=1, max_length=64)
-    model: str = Field(min_length=1, max_length=128)
+    model: str = Field(min_length=1, max_length=limits.MODEL_NAME)
     temperature: float = Field(default=0.7, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
     max_tokens: int = Field(default=4096, ge=limits.MAX_TOKENS[0], le=limits.MAX_TOKENS[1])
     system_prompt: str = Field(default="You are a helpful assistant.", min_length=1, max_length=limits.SYSTEM_PROMPT)

@@ -122,6 +122,13 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     TOOL_CALLS = "tool_calls"
     CONTENT_FILTER = "content_filter"
+    EMPTY = "empty"
+    """Neither text nor a call came: the model said nothing, or only thought. The engine says so, no server does."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model said what it had to say."""
+        return self in (FinishReason.STOP, FinishReason.TOOL_CALLS)
 
 
 class ChatReply(Model):
@@ -141,8 +148,11 @@ class TextDelta(Model):
 
 
 class ReasoningDelta(Model):
+    """``all_before``: the text so far was reasoning too. Some servers open the thoughts in the prompt, so that only their end is seen."""
+
     kind: Literal["reasoning"] = "reasoning"
     content: str
+    all_before: bool = False
 
 
 class ToolCallDelta(Model):
@@ -155,8 +165,13 @@ class ToolCallDelta(Model):
     arguments: str = ""
 
 
+LOADING = "loading"
+"""Reason of a ``RetryDelta`` of 0 s: the model is being read from the disk first."""
+
+
 class RetryDelta(Model):
-    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before."""
+    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before. ``reason`` is an error's code,
+    ``LOADING``, or a sentence."""
 
     kind: Literal["retry"] = "retry"
     attempt: int

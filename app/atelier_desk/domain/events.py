@@ -15,7 +15,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.chat import ChatReply, ImagePart, Usage
-from atelier_desk.domain.event_base import CallStatus, Dispatch, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.event_base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team_events import (
@@ -51,6 +51,7 @@ __all__ = [
     "CompactionUndone",
     "ContextCompacted",
     "Dispatch",
+    "Ended",
     "EntryPinned",
     "EventBody",
     "Injected",
@@ -77,6 +78,7 @@ __all__ = [
     "TaskChanged",
     "ToolCallFinished",
     "ToolCallStarted",
+    "ToolsRefused",
     "UserMessage",
     "WindowLearned",
     "event_body_adapter",
@@ -165,7 +167,16 @@ class ModelRetried(Event):
     delay_s: float
     reason: str
     again: bool = False
-    """The whole request is sent again (a sub-agent's, after its provider gave up); else the provider tries by itself."""
+    """The whole request is sent again: a sub-agent's after its provider gave up, or any after the connection dropped in the middle of the
+    reply. Else the provider tries by itself."""
+
+
+class ToolsRefused(Event):
+    """The server takes no tool definitions; from here on the run's calls are written as text. ``reason`` is what the server said."""
+
+    type: Literal["tools_refused"] = "tools_refused"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    reason: str
 
 
 class ToolCallStarted(Event):
@@ -305,8 +316,16 @@ class LoopDetected(Event):
 
 
 class RunPaused(Event):
+    """The run is held until somebody lets it go on.
+
+    Attributes:
+        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, or ``killed``:
+            found by the next process, so that nobody knows how long it worked.
+    """
+
     type: Literal["run_paused"] = "run_paused"
     reason: PauseReason
+    ended: Ended | None = None
 
 
 class RunResumed(Event):
@@ -342,6 +361,7 @@ EventBody = Annotated[
     | ModelReplied
     | ReplyInterrupted
     | ModelRetried
+    | ToolsRefused
     | ToolCallStarted
     | ToolCallFinished
     | OutputShown

@@ -5,6 +5,10 @@ from typing import Final
 WORKFLOW_NAME: Final = 256
 MESSAGE: Final = 100_000
 AGENT_NAME: Final = 64
+MODEL_NAME: Final = 512
+"""Characters: the names of local servers are paths, those of clouds are resource names."""
+PROVIDER_HEADERS: Final = 20
+"""Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)
@@ -52,7 +56,11 @@ CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
 CHILD_WAIT_S: Final = 60.0
 """Longest pause a model server can ask of a sub-agent before its next attempt."""
-CHILD_INACTIVITY_S: Final = 300
+REPLY_ATTEMPTS: Final = 3
+"""Requests of a root run for one reply when the connection drops in its middle; a sub-agent's are ``CHILD_ATTEMPTS``."""
+INACTIVITY_S: Final = 300
+"""Seconds without a word after which a model's reply, or a sub-agent, is ended, unless a setting says otherwise."""
+INACTIVITY: Final = (5, 3_600)
 CHILD_CHECK_S: Final = 30
 
 APPROVAL_TIMEOUT_S: Final = 60
@@ -69,6 +77,9 @@ LIST_MAX: Final = 1_000
 WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
+
+PROGRAM_ENDS_S: Final = 1.7
+"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force."""
 
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60

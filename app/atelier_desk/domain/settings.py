@@ -30,6 +30,8 @@ class Settings(Model):
     first_start_done: bool = False
     default_agent_id: str = ""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
+    inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
+    """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
     embedder: EmbedderSettings = EmbedderSettings()
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""

@@ -39,8 +39,8 @@ class Answer:
 
     Attributes:
         text: what the agent handed over when it ended, else the last it said. ``str(answer)`` is the same.
-        status: ``completed``, ``abandoned``, ``cancelled``, ``limited`` (a cap was reached) or ``waiting`` (for a person's answer or
-            approval); the last two can go on: ``atelier.follow(answer.run_id)``.
+        status: ``completed``, ``abandoned``, ``cancelled``, ``limited`` (a cap was reached), ``waiting`` (for a person's answer or
+            approval) or ``interrupted``; the last three can go on: ``atelier.follow(answer.run_id)``.
         usage: tokens and cost of the run and its sub-agents.
         calls: tool calls of the run and its sub-agents, in the order they ended.
     """

@@ -181,7 +181,8 @@ class Atelier:
         """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
 
         The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable, and so has status
-        ``error`` when the journal could not be written (then ``resume`` goes on). Closing the iterator early leaves the run at work.
+        ``error`` when the journal could not be written and ``interrupted`` when somebody interrupted it (then ``resume`` goes on). Closing
+        the iterator early leaves the run at work.
 
         Args:
             agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
@@ -443,6 +444,7 @@ class Atelier:
             self.environment.fault = fault
         answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.inactivity_s = settings.inactivity_s
         self.runs.on_started = self._name
 
     async def _name(self, workflow: Workflow, content: str) -> None:

@@ -97,3 +97,6 @@ class DirectCallGateway:
         model = DirectCallModel()
         info = ModelInfo(provider=PROVIDER, name=agent.model, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0)
         return OpenModel(model=model, plain=model, info=info, dialect=ToolDialect.NATIVE)
+
+    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
+        await self.inner.learned(agent, **facts)

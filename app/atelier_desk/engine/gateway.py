@@ -45,6 +45,11 @@ class ModelGateway(Protocol):
         """
         ...
 
+    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
+        """Keep what a server showed of the agent's model by refusing a request: fields of ``ModelInfo`` (``context_window`` in tokens,
+        ``supports_tools``)."""
+        ...
+
 
 ModelFactory = Callable[[AgentConfig], ChatModel]
 
@@ -61,3 +66,6 @@ class FactoryGateway:
         model = self._factory(agent)
         info = ModelInfo(provider=agent.provider, name=agent.model, context_window=self._window, price_input=0, price_output=0)
         return OpenModel(model=model, plain=model, info=info, dialect=self._dialect)
+
+    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
+        """Nothing is kept: the function makes its models as it likes."""

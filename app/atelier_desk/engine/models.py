@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.engine.gateway import OpenModel
 from atelier_desk.llm.base import Embedder
 
@@ -34,6 +34,9 @@ class ProviderGateway:
         provider = await self._providers.provider(agent.provider)
         info = await self._models.info(agent.provider, agent.model)
         dialect = dialect_for(agent, info)
+        if dialect is ToolDialect.NATIVE and info.source == "learned" and info.supports_tools is False:
+            # Whatever the agent says: this server has refused tool definitions.
+            dialect = ToolDialect.XML
         model = with_dialect(
             provider,
             dialect,
@@ -43,3 +46,7 @@ class ProviderGateway:
             language=language,
         )
         return OpenModel(model=model, plain=provider, info=info, dialect=dialect)
+
+    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
+        """See ``ModelGateway.learned``; a person's own corrections stay as they are."""
+        await self._models.learned(agent.provider, agent.model, **facts)

@@ -20,7 +20,7 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
 
 class StreamParser(Protocol):
@@ -108,13 +108,14 @@ class ReplyAssembler:
     def done(self) -> list[ChatDelta]:
         """What was held back, and the whole reply."""
         deltas = self._pieces(self._think.flush())
+        content, reasoning = "".join(self._text), "".join(self._reasoning)
         calls = tuple(_finished(call) for call in self._calls)
         reason = self.finish_reason or FinishReason.STOP
         if calls and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
         reply = ChatReply(
-            content="".join(self._text),
-            reasoning="".join(self._reasoning),
+            content=content,
+            reasoning=reasoning,
             tool_calls=calls,
             usage=self.usage,
             finish_reason=reason,
@@ -125,6 +126,11 @@ class ReplyAssembler:
     def _pieces(self, pieces: Iterable[tuple[bool, str]]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         for reasoning, text in pieces:
+            if (reasoning, text) == ALL_BEFORE:
+                self._reasoning += self._text
+                self._text.clear()
+                deltas.append(ReasoningDelta(content="", all_before=True))
+                continue
             (self._reasoning if reasoning else self._text).append(text)
             deltas.append(ReasoningDelta(content=text) if reasoning else TextDelta(content=text))
         return deltas

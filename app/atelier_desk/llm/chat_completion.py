@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import json
-import math
 from typing import Any
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.assembly import ReplyAssembler
 from atelier_desk.llm.errors import Where, payload_error, provider_error
 from atelier_desk.llm.sse import Event, EventDecoder
+
+MOST_DOLLARS = 1e6
+"""No reply costs more; also keeps integers out that no float can hold."""
 
 _REASONS = {
     "length": FinishReason.LENGTH,
@@ -23,17 +26,31 @@ _REASONS = {
 
 
 class ChatCompletionParser:
-    """Parses the answer to a chat completion, streamed as events or, from servers that do not stream, one JSON body."""
+    """Parses the answer to a chat completion, streamed as events or, from servers that do not stream, one JSON body.
 
-    def __init__(self, request: ChatRequest, where: Where, *, whole: bool = False) -> None:
+    Which of the two it is shows in its first character: servers send events as ``application/json`` and JSON as ``text/event-stream``.
+    """
+
+    def __init__(self, request: ChatRequest, where: Where) -> None:
         self._events = EventDecoder()
         self._assembler = ReplyAssembler(request)
         self._where = where
-        self._body: list[bytes] | None = [] if whole else None
+        self._head: bytes | None = b""
+        self._body: list[bytes] | None = None
         self.complete = False
         self.ended = False
 
     def feed(self, data: bytes) -> list[ChatDelta]:
+        if self._head is not None:
+            data = self._head + data
+            first = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+            self._head = None if first else data
+            if first == b"<":
+                raise provider_error(self._where, "bad_response", "HTML", say="web_page")
+            if first in (b"{", b"["):
+                self._body = []
+            if not first:
+                return []
         if self._body is not None:
             self._body.append(data)
             return []
@@ -53,13 +70,13 @@ class ChatCompletionParser:
             if event.data.strip() == "[DONE]":
                 self.ended = True
                 break
+            if not event.data.strip():
+                continue  # ``data:`` with nothing after it, which some gateways send to keep the connection alive
             deltas.extend(self._chunk(self._decode(event.data), event.name))
         return deltas
 
     def _whole(self, body: bytes) -> list[ChatDelta]:
-        if not body:
-            return []
-        answer = self._decode(body.decode("utf-8", errors="replace"))
+        answer = self._decode(body.decode("utf-8-sig", errors="replace"))
         deltas = self._chunk(answer, "message")
         self.complete = self.complete or bool(answer.get("choices"))
         return deltas
@@ -140,21 +157,20 @@ class ChatCompletionParser:
 
 
 def usage_of(chunk: dict[str, Any]) -> Usage | None:
-    """Usage as the server counted it; llama.cpp's ``timings`` serve when it has no usage. None when neither is there."""
+    """Usage as the server counted it; llama.cpp's ``timings`` serve when it has no usage. None when neither has counts."""
     usage = chunk.get("usage")
-    if isinstance(usage, dict):
+    if isinstance(usage, dict) and all(_is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
         prompt = usage["prompt_tokens_details"] if isinstance(usage.get("prompt_tokens_details"), dict) else {}
         completion = usage["completion_tokens_details"] if isinstance(usage.get("completion_tokens_details"), dict) else {}
-        cost = usage.get("cost")
         return Usage(
             tokens_input=_count(usage.get("prompt_tokens")),
             tokens_output=_count(usage.get("completion_tokens")),
             tokens_cached=_count(prompt.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
             tokens_reasoning=_count(completion.get("reasoning_tokens")),
-            cost=float(cost) if isinstance(cost, (int, float)) and 0 <= cost < math.inf else 0.0,  # OpenRouter tells it
+            cost=_dollars(usage.get("cost")),  # OpenRouter tells it
         )
     timings = chunk.get("timings")
-    if isinstance(timings, dict) and "predicted_n" in timings:
+    if isinstance(timings, dict) and _is_count(timings.get("predicted_n")):
         cached = _count(timings.get("cache_n"))
         return Usage(
             tokens_input=_count(timings.get("prompt_n")) + cached, tokens_output=_count(timings["predicted_n"]), tokens_cached=cached
@@ -162,8 +178,16 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
     return None
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if _is_count(value) else 0
+
+
+def _dollars(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < MOST_DOLLARS else 0.0
 
 
 def _thinking_text(thinking: Any) -> str:

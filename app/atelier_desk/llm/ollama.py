@@ -10,13 +10,13 @@ from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, Finish
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.errors import Where, payload_error, provider_error
-from atelier_desk.llm.http import Timeouts, checked_base_url
 from atelier_desk.llm.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
-from atelier_desk.llm.provider import PATIENT, HttpProvider
+from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.sse import LineDecoder
 from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "http://localhost:11434"
 DEFAULT_WINDOW = 8_192
@@ -33,7 +33,6 @@ class OllamaProvider(HttpProvider):
     kind = ProviderKind.OLLAMA
     chat_path = "/api/chat"
     droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
-    timeouts: ClassVar[Timeouts] = PATIENT  # calls arrive whole, however long the model writes them
 
     @staticmethod
     def base_url(configured: str) -> str:
@@ -66,8 +65,8 @@ class OllamaProvider(HttpProvider):
             body["think"] = False
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        return OllamaParser(request, Where(self.name, request.model))
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return OllamaParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """``GET /api/tags``."""
@@ -79,7 +78,7 @@ class OllamaProvider(HttpProvider):
         """``POST /api/show``: capabilities and the window the model was trained for."""
         shown = await self.json("POST", "/api/show", {"model": model}, model=model)
         if not isinstance(shown, dict):
-            raise provider_error(Where(self.name, model), "bad_response", "no model")
+            raise provider_error(self.http.where(model, "/api/show"), "bad_response", "no model")
         facts = shown["model_info"] if isinstance(shown.get("model_info"), dict) else {}
         window = facts.get(f"{facts.get('general.architecture')}.context_length")
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
@@ -145,7 +144,7 @@ class OllamaParser:
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):
-            raise provider_error(self._where, "bad_response", line[:80])
+            raise provider_error(self._where, "bad_response", line[:80], say="web_page" if line.lstrip().startswith("<") else "")
         failure = payload_error(self._where, chunk)
         if failure is not None:
             raise failure
@@ -181,11 +180,11 @@ class OllamaParser:
     def _usage(self, chunk: dict[str, Any]) -> Usage | None:
         """Counts of the last line; the prompt's is left out when all of it was cached, and then estimated."""
         prompt, reply = chunk.get("prompt_eval_count"), chunk.get("eval_count")
-        if not isinstance(prompt, int) and not isinstance(reply, int):
+        if not isinstance(reply, int) or reply < 0:
             return None
-        if isinstance(prompt, int):
-            return Usage(tokens_input=prompt, tokens_output=reply if isinstance(reply, int) else 0)
-        return Usage(tokens_input=estimate_request(self._request), tokens_output=reply or 0, estimated=True)
+        if isinstance(prompt, int) and prompt >= 0:
+            return Usage(tokens_input=prompt, tokens_output=reply)
+        return Usage(tokens_input=estimate_request(self._request), tokens_output=reply, estimated=True)
 
 
 def _wire(message: ChatMessage) -> dict[str, Any]:

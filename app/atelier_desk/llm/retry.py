@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ProviderError
 
 T = TypeVar("T")
 
-_RETRIED = frozenset({"rate_limited", "overloaded", "server_error", "unreachable", "truncated"})
+_RETRIED = frozenset({"rate_limited", "overloaded", "loading", "server_error", "unreachable", "proxy", "truncated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +25,22 @@ class RetryPolicy:
         attempts: requests sent at most, the first included.
         base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, less up to half of it at random.
         longest_s: when a server asks to wait longer than this, the error is raised at once instead.
+        loading_attempts: the same as ``attempts`` while the server loads its model: at ``cap_s`` apart, some ten minutes.
     """
 
     attempts: int = 5
     base_s: float = 0.5
     cap_s: float = 16.0
     longest_s: float = 120.0
+    loading_attempts: int = 40
 
     def delay(self, error: ProviderError, attempt: int, rng: Callable[[], float]) -> float | None:
         """Seconds to wait before attempt number ``attempt`` (2 is the first retry), None when it should not be tried again.
 
         A server's own wish (``Retry-After``) is a lower bound: up to a tenth is added so that clients do not come back together.
         """
-        if attempt > self.attempts or not retryable(error):
+        most = max(self.attempts, self.loading_attempts) if error.code == "loading" and self.attempts > 1 else self.attempts
+        if attempt > most or not retryable(error):
             return None
         if error.retry_after_s is not None:
             return None if error.retry_after_s > self.longest_s else error.retry_after_s * (1 + 0.1 * rng())

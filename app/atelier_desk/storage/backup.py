@@ -21,10 +21,11 @@ from typing import Any, BinaryIO
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ConflictError, StorageError
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, preflight
+from atelier_desk.storage import errors
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.files import sha256_of, sync_folder
 from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.store import Store
 from atelier_desk.threads import in_storage_thread
 
@@ -38,6 +39,7 @@ SEAL_BYTES = len(SEAL) + 64
 CHUNK = 1024 * 1024
 ATTEMPTS = 3
 """The engine may rearrange its files while they are copied, without a write; then the copy is made again."""
+UNPACKING = "unpacking-"
 RESTORING = "restoring-"
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
@@ -90,7 +92,7 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
             async with store.quiet():
                 counts = await store.counts()
                 manifest = _manifest(store.version, counts, store.clock.now())
-                await in_storage_thread(_pack, store.path, datadir.root, target, manifest)
+                await uninterrupted(_pack, store.path, datadir.root, target, manifest)
             return await _verify_fresh(target)
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
@@ -98,15 +100,15 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-async def before_migration(directory: Path, backups: Path, version: int, clock: Clock) -> BackupInfo:
-    """Back up a closed database before its schema changes.
+async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
+    """Back up a closed database before its schema changes. The caller holds the data folder's lock.
 
     Raises:
         StorageError: it could not be made or does not hold what the database holds; then nothing may be migrated.
     """
-    found = await inspect(directory)
+    found = await inspect(directory, lock=lock)
     target = backups / f"before-schema-{version + 1}-{_stamp(clock.now())}.zip"
-    await in_storage_thread(_pack, directory, directory.parent, target, _manifest(version, found.counts, clock.now()))
+    await uninterrupted(_pack, directory, directory.parent, target, _manifest(version, found.counts, clock.now()))
     return await _verify_fresh(target)
 
 
@@ -123,54 +125,80 @@ async def verify(path: Path) -> BackupInfo:
 async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> BackupInfo:
     """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``.
 
-    The change is all or nothing: a program killed in the middle finishes it at the next start.
+    The data folder is locked from before the first look until after the last move. The change is all or nothing: a program killed in the
+    middle finishes it at the next start.
 
     Raises:
         StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
             nothing was changed.
     """
     await in_storage_thread(datadir.ensure)
-    await _refuse_if_in_use(datadir.database)
-    stamp = _stamp((clock or SystemClock()).now())
-    unpacked = await in_storage_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
     try:
-        info = await _unpack_and_check(path, Path(unpacked))
-        ready = datadir.root / f"{RESTORING}{stamp}"
-        await in_storage_thread(Path(unpacked).replace, ready)
-        await in_storage_thread(sync_folder, datadir.root)
+        lock = await FolderLock.acquire(datadir.root)
+    except StorageError as error:
+        if error.code == "locked":
+            raise StorageError(IN_USE, code="locked", recoverable=True, path=datadir.root) from error
+        raise
+    try:
+        await uninterrupted(finish_restore, datadir.root)
+        stamp = _stamp((clock or SystemClock()).now())
+        unpacked = datadir.root / f"{UNPACKING}{stamp}"
+        try:
+            info = await _unpack_and_check(path, unpacked, lock)
+            await uninterrupted(_make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
+        finally:
+            await uninterrupted(shutil.rmtree, unpacked, ignore_errors=True)
+        replaced = await uninterrupted(finish_restore, datadir.root)
     finally:
-        await in_storage_thread(shutil.rmtree, unpacked, ignore_errors=True)
-    replaced = await in_storage_thread(finish_restore, datadir.root)
+        lock.release()
     return BackupInfo(**{**_fields(info), "replaced": replaced})
 
 
 def finish_restore(root: Path) -> Path | None:
-    """Move a backup that was unpacked and verified into place; also after a kill. Returns where the replaced data is, if any was."""
+    """Move a backup that was unpacked and verified into place, also after a kill, and delete what one that was cut off before has left.
+    The caller holds the lock of ``root``. Returns where the replaced data is, if any was.
+
+    Raises:
+        StorageError: a file cannot be moved; doing it again goes on.
+    """
     kept: Path | None = None
-    for ready in sorted(root.glob(f"{RESTORING}*")):
-        aside = root / "backups" / f"replaced-{ready.name.removeprefix(RESTORING)}"
-        for name in FOLDERS:
-            if not (ready / name).is_dir():
-                continue
-            if (root / name).exists():
-                aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-                (root / name).replace(aside / name)
-            (ready / name).replace(root / name)
-        shutil.rmtree(ready)
-        sync_folder(root)
-        kept = aside if aside.exists() else None
+    try:
+        for unfinished in root.glob(f"{UNPACKING}*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        for ready in sorted(root.glob(f"{RESTORING}*")):
+            aside = root / "backups" / f"replaced-{ready.name.removeprefix(RESTORING)}"
+            for name in FOLDERS:
+                if (ready / name).is_dir():
+                    _swap(root / name, ready / name, aside)
+            sync_folder(root)
+            shutil.rmtree(ready)
+            kept = aside if aside.exists() else None
+    except OSError as error:
+        raise errors.from_os_error(error, root) from error
     return kept
 
 
-async def _refuse_if_in_use(database: Path) -> None:
-    """A damaged database may be replaced, one that is open may not."""
-    if not preflight.has_content(database) or not preflight.manifest_exists(database):
-        return
-    try:
-        await inspect(database, read=False)
-    except StorageError as error:
-        if error.code == "locked":
-            raise StorageError(IN_USE, code="locked", recoverable=True, path=database) from error
+def _swap(present: Path, new: Path, aside: Path) -> None:
+    """Put a folder in the place of another one, which goes aside; each step can be the last before a kill."""
+    if present.exists():
+        if (aside / present.name).exists():
+            present.rmdir()  # gone aside before the kill; since then a start has made an empty one
+        else:
+            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            present.replace(aside / present.name)
+            sync_folder(aside)
+    new.replace(present)
+
+
+def _make_ready(unpacked: Path, ready: Path) -> None:
+    """From here on the restore is finished whatever happens, so everything unpacked is on the disk before."""
+    for folder, _folders, files in os.walk(unpacked):
+        for name in files:
+            with (Path(folder) / name).open("rb+") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(folder))
+    unpacked.replace(ready)
+    sync_folder(ready.parent)
 
 
 async def _verify_fresh(target: Path) -> BackupInfo:
@@ -184,10 +212,10 @@ async def _verify_fresh(target: Path) -> BackupInfo:
         raise
 
 
-async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
-    manifest = await in_storage_thread(_unpack, path, folder)
+async def _unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None) -> BackupInfo:
+    manifest = await uninterrupted(_unpack, path, folder)
     try:
-        found = await inspect(folder / "database")
+        found = await inspect(folder / "database", lock=lock)
     except StorageError as error:
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
@@ -222,7 +250,7 @@ def _pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) ->
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
     except OSError as error:
-        raise errors.from_text(f"{error.strerror} (os error {error.errno})", target, opening=True) from error
+        raise errors.from_os_error(error, target) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -269,6 +297,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
             for item in archive.infolist():
                 if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
+            folder.mkdir(mode=0o700, exist_ok=True)
             archive.extractall(folder)
         wrong = _differences(folder, manifest["files"])
         if wrong:
@@ -283,7 +312,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
     except Exception as error:  # a damaged zip fails in many ways: also as encrypted, or compressed by another method
         if isinstance(error, OSError) and error.errno is not None:
-            raise errors.from_text(f"{error.strerror} (os error {error.errno})", folder, opening=True) from error
+            raise errors.from_os_error(error, folder) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 

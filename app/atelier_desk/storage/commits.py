@@ -49,8 +49,7 @@ class CommitLog:
         Raises:
             StorageError: ``damaged`` when synced commits are missing and ``accept_loss`` is false.
         """
-        rows = (await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits")))[0]
-        number = int(rows[0]) if rows else 0
+        number = await _newest(engine)
         recorded, synced = _read(directory / FILE)
         lost = max(0, recorded - number)
         if lost and synced and not accept_loss:
@@ -67,6 +66,20 @@ class CommitLog:
         self.number += 1
         self._write()
 
+    async def settle(self, engine: Engine) -> bool:
+        """Whether the commit with the next number is in the database after all, which was opened again; counts it then.
+
+        Raises:
+            StorageError: the database cannot be read; ``damaged`` when commits that were acknowledged are gone.
+        """
+        number = await _newest(engine)
+        if number < self.number and self._fsync:
+            raise StorageError(errors.LOST_WRITES, code="damaged", path=engine.path, count=self.number - number)
+        kept = number > self.number
+        self.number = number
+        self._write()
+        return kept
+
     def close(self) -> None:
         """Note the manifest as it is now that the engine is closed, and close the file."""
         self._write()
@@ -80,6 +93,12 @@ class CommitLog:
             os.write(self._file, text.encode())
         except OSError as error:  # the file may be behind, never the commit: the transaction is durable whatever happens here
             _log.warning("the commit number %d could not be noted: %s", self.number, error)
+
+
+async def _newest(engine: Engine) -> int:
+    """The number of the newest commit in the database, 0 when there is none."""
+    rows = (await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits")))[0]
+    return int(rows[0]) if rows else 0
 
 
 class _Manifest:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.storage import errors, preflight
+from atelier_desk.storage.lock import uninterrupted
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -18,10 +20,15 @@ CLOSE_PAUSE_S = 0.15
 
 
 class Outcome(NamedTuple):
-    """What one statement gave: its result, or the engine's error text."""
+    """What one statement gave: its result, or the engine's error text.
+
+    Attributes:
+        settled: False when the engine failed in a way that leaves open whether the request took effect.
+    """
 
     ok: bool
     value: Any
+    settled: bool = True
 
 
 class Engine:
@@ -31,9 +38,17 @@ class Engine:
         path: the directory, None in memory.
     """
 
-    def __init__(self, connection: Any, path: Path | None) -> None:
-        self._connection = connection
+    def __init__(self, connection: Any, path: Path | None, fsync: bool) -> None:
+        self._connection: Any | None = connection
         self.path = path
+        self._fsync = fsync
+        self._closed = False
+        self._requests = 0
+        self._no_requests = asyncio.Event()
+        self._no_requests.set()
+        self._may_run = asyncio.Event()
+        self._may_run.set()
+        self._connecting = asyncio.Lock()
 
     @classmethod
     async def open(cls, directory: Path | None, *, fsync: bool = True) -> Engine:
@@ -44,46 +59,132 @@ class Engine:
         Raises:
             StorageError: ``locked``, ``damaged``, ``disk_full`` or ``read_only``.
         """
-        url = _url(directory, fsync)
-        try:
-            connection = await in_storage_thread(_construct, url)
-            await connection.connect()
-            await connection.use(NAMESPACE, DATABASE)
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # the engine's panics derive from BaseException alone
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
-            raise errors.from_text(str(error), directory, opening=True) from error
-        return cls(connection, directory)
+        return cls(await _connect(directory, fsync), directory, fsync)
 
     async def run(self, sql: str, params: Mapping[str, Any]) -> list[Outcome]:
-        """Run statements and return one outcome for each, in order; a request that does not parse gives a single failed outcome.
+        """Run statements and return one outcome for each, in order; a request that does not parse, or at which the engine itself failed,
+        gives a single failed outcome. Waits while the database is being reopened, and opens it when that failed before.
 
         Raises:
-            StorageError: the engine itself failed.
+            StorageError: the database could not be opened again; the request was not begun.
+            Exception: a parameter cannot be sent; the request was not begun.
         """
+        from surrealdb.errors import SurrealError
+
+        connection = await self._connected()
+        self._requests += 1
+        self._no_requests.clear()
         try:
-            response = await self._connection.query_raw(sql, dict(params))
-        except asyncio.CancelledError:
-            raise
+            response = await connection.query_raw(sql, dict(params))
+        except SurrealError as error:
+            return [Outcome(False, str(error), settled=False)]
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | SystemExit):
+            if isinstance(error, Exception | asyncio.CancelledError | KeyboardInterrupt | SystemExit):
                 raise
-            raise errors.from_text(str(error), self.path) from error
+            return [Outcome(False, str(error), settled=False)]  # the engine's panics derive from BaseException alone
+        finally:
+            self._requests -= 1
+            if not self._requests:
+                self._no_requests.set()
         if "error" in response:
             failure = response["error"]
             return [Outcome(False, str(failure.get("message", failure) if isinstance(failure, dict) else failure))]
         return [Outcome(item["status"] == "OK", item["result"]) for item in response["result"]]
 
+    @contextlib.asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """Close the database while the block runs and open it again; requests wait meanwhile.
+
+        Raises:
+            StorageError: as ``open``; the next request tries to open it again.
+        """
+        async with self._connecting:
+            self._may_run.clear()
+            try:
+                while self._requests:
+                    await self._no_requests.wait()
+                connection, self._connection = self._connection, None
+                if connection is not None:
+                    await _disconnect(connection)
+                yield
+                await self._connect_again()
+            finally:
+                self._may_run.set()
+
+    async def reopen(self) -> None:
+        """Close the database and open it again, which moves everything from its log into its tables.
+
+        Raises:
+            StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
+        """
+        if self.path is not None:
+            await uninterrupted(preflight.probe, self.path)
+        async with self.aside():
+            pass
+
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log: what a killed program's next start reads again. 0 in memory."""
+        if self.path is None:
+            return 0
+        try:
+            with os.scandir(self.path / "wal") as entries:
+                return sum(entry.stat().st_size for entry in entries)
+        except OSError:
+            return 0
+
     async def close(self) -> None:
         """Flush and close; the pause lets the engine's threads end."""
+        self._closed = True
+        async with self._connecting:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await _disconnect(connection)
+
+    async def _connected(self) -> Any:
+        while True:
+            await self._may_run.wait()
+            if self._closed:
+                raise StorageError(errors.CLOSED, code="query")
+            if self._connection is not None and self._may_run.is_set():
+                return self._connection
+            async with self._connecting:
+                if self._connection is None and not self._closed:
+                    await self._connect_again()
+
+    async def _connect_again(self) -> None:
         try:
-            await self._connection.close()
-        except Exception as error:
-            raise StorageError(errors.QUERY, code="query", detail=str(error)) from error
-        finally:
-            await asyncio.sleep(CLOSE_PAUSE_S)
+            self._connection = await _connect(self.path, self._fsync)
+        except StorageError as error:
+            if error.code == "locked":  # by what is left of an opening that failed half-way: the folder is locked by this process
+                raise StorageError(errors.START_AGAIN, code="start_again", path=self.path) from error
+            raise
+
+
+async def _connect(directory: Path | None, fsync: bool) -> Any:
+    """Open the engine in a thread; a cancelled wait closes it again, so that nobody has the files once the lock is given back."""
+    opening = asyncio.get_running_loop().run_in_executor(None, _construct, _url(directory, fsync))
+    try:
+        connection = await asyncio.shield(opening)
+        await connection.connect()
+        await connection.use(NAMESPACE, DATABASE)
+    except asyncio.CancelledError:
+        with contextlib.suppress(BaseException):
+            await _disconnect(await opening)
+        raise
+    except BaseException as error:  # the engine's panics derive from BaseException alone
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        raise errors.from_text(str(error), directory, opening=True) from error
+    return connection
+
+
+async def _disconnect(connection: Any) -> None:
+    try:
+        await connection.close()
+    except Exception as error:
+        raise StorageError(errors.QUERY, code="query", detail=str(error)) from error
+    finally:
+        await asyncio.sleep(CLOSE_PAUSE_S)
 
 
 def _url(directory: Path | None, fsync: bool) -> str:

@@ -28,6 +28,20 @@ LOST_WRITES = N_(
 DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
 READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
 BAD_PATH = N_("The database cannot be kept in {path}: the path has a question mark. Choose another folder with --data-dir.")
+TOO_MANY_FILES = N_(
+    "Too many files are open, so the database in {path} could not go on. Nothing that was saved is lost. "
+    "Close other programs or raise the limit of open files (ulimit -n), then try again."
+)
+INPUT_OUTPUT = N_(
+    "The disk that holds {path} could not be read or written ({detail}). Nothing that was saved is lost. "
+    "Check the disk, then try again; if the error stays, restore a backup on another disk with: atelier backup restore FILE"
+)
+UNSETTLED = N_(
+    "The last change may be saved or not: the database in {path} failed while it was written and could not be opened again ({problem}). "
+    "When the cause is mended, try again: what is really saved is read first."
+)
+START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
+RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")
@@ -51,7 +65,9 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         DISK_FULL,
         r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|File too large|os error 27\b|os error 112\b",
     ),
-    ("read_only", READ_ONLY, r"Permission denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
+    ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
+    ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
+    ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
     (
         "damaged",
         DAMAGED,
@@ -59,12 +75,29 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"os error 2\b|block|footer|Invalid revision|out of range",
     ),
 )
+_TRANSIENT = frozenset({"locked", "disk_full", "too_many_files", "io"})
+"""What passes without a change to the data: trying again may succeed."""
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 
 
 def not_there(what: str, id: object) -> NotFoundError:
     """The error for a row that is not there; ``what`` is a word of our own for its kind."""
     return NotFoundError(NOT_THERE_OF.get(what, NOT_THERE), what=what, id=id)
+
+
+def from_os_error(error: OSError, path: object) -> AtelierError:
+    """The error for a file or folder of the data that could not be used."""
+    return from_text(f"{error.strerror} (os error {error.errno})", path, opening=True)
+
+
+def is_of_the_engine(error: BaseException) -> bool:
+    """Whether the database as a whole failed, and not one statement because of what it says."""
+    return isinstance(error, StorageError) and error.code != "query"
+
+
+def leaves_open(text: str) -> bool:
+    """Whether a failed commit may be on the disk all the same: it failed while it was written, and not because of another one."""
+    return "Cannot COMMIT" in text and not is_retryable(text)
 
 
 def is_retryable(text: str) -> bool:
@@ -86,7 +119,7 @@ def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError
         if code == "damaged" and not opening and not _is_storage_failure(text):
             continue
         if re.search(pattern, text, re.IGNORECASE):
-            return StorageError(template, code=code, recoverable=code in {"locked", "disk_full"}, **_params(code, path, text))
+            return StorageError(template, code=code, recoverable=code in _TRANSIENT, **_params(code, path, text))
     if opening:
         return StorageError(DAMAGED, code="damaged", path=path, detail=text)
     return StorageError(QUERY, code="query", recoverable=is_retryable(text), detail=text)
@@ -97,7 +130,7 @@ def _is_storage_failure(text: str) -> bool:
 
 
 def _params(code: str, path: object, text: str) -> dict[str, Any]:
-    if code == "damaged":
+    if code in {"damaged", "io"}:
         return {"path": path, "detail": text}
     if code == "disk_full":
         free = free_bytes(path) if path is not None else 0

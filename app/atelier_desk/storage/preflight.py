@@ -6,6 +6,7 @@ both are looked at first.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
 
-OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp"})
+PROBE = "atelier-probe.tmp"
+PROBE_BYTES = 1024 * 1024
+PROBE_FILES = 32
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", PROBE})
 """Files that say nothing about whether a database was ever written here."""
 
 
@@ -29,18 +33,26 @@ def manifest_exists(directory: Path) -> bool:
     return any((directory / "manifest").glob("*.manifest"))
 
 
-def check(directory: Path) -> None:
-    """Refuse to open a directory that cannot be written, has no room, lost its manifest, or whose name the engine cannot take.
+def check_path(directory: Path) -> None:
+    """Refuse a directory whose name the engine cannot take; looks at nothing but the name.
 
     Raises:
-        StorageError: ``read_only``, ``disk_full``, ``missing_manifest`` or ``bad_path``.
+        StorageError: ``bad_path``.
     """
     if "?" in str(directory.absolute()):
         raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
+
+
+def check(directory: Path) -> None:
+    """Refuse to open a directory that cannot be written, has no room, or lost its manifest.
+
+    Raises:
+        StorageError: ``read_only``, ``disk_full`` or ``missing_manifest``.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise errors.from_text(f"{error.strerror} (os error {error.errno})", directory, opening=True) from error
+        raise errors.from_os_error(error, directory) from error
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
         raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
     free = free_bytes(directory)
@@ -55,3 +67,29 @@ def check(directory: Path) -> None:
         )
     if has_content(directory) and not manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
+
+
+def probe(directory: Path) -> None:
+    """Refuse to close a database that could not be opened again: write a file of ``PROBE_BYTES`` beside its own, sync and delete it, and
+    see that ``PROBE_FILES`` can be open besides.
+
+    An engine whose opening fails half-way on a full or broken disk keeps its lock until the process ends.
+
+    Raises:
+        StorageError: ``disk_full``, ``io``, ``too_many_files`` or ``read_only``.
+    """
+    file = directory / PROBE
+    try:
+        check(directory)
+        with file.open("wb") as probe:
+            probe.write(bytes(PROBE_BYTES))
+            probe.flush()
+            os.fsync(probe.fileno())
+            with contextlib.ExitStack() as spare:
+                for _ in range(PROBE_FILES):
+                    spare.callback(os.close, os.dup(probe.fileno()))
+    except OSError as error:
+        raise errors.from_os_error(error, directory) from error
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)

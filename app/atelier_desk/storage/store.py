@@ -11,14 +11,15 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import commits, errors, preflight, schema
 from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.writer import Statement, Writer
-from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 
 
 class Store:
-    """An open database of Atelier. Made by ``open``; close it before the event loop ends.
+    """An open database of Atelier. Made by ``open``; close it before the event loop ends. It holds the lock of its data folder, which is
+    the folder that its directory is in.
 
     Attributes:
         clock: the clock it was opened with.
@@ -28,8 +29,11 @@ class Store:
             commits were not synced and the power failed).
     """
 
-    def __init__(self, engine: Engine, clock: Clock, counter: commits.CommitLog | None, version: int) -> None:
+    def __init__(
+        self, engine: Engine, clock: Clock, counter: commits.CommitLog | None, version: int, lock: FolderLock | None = None
+    ) -> None:
         self._engine = engine
+        self._lock = lock
         self.clock = clock
         self._counter = counter
         self._writer = Writer(engine, clock, counter=counter)
@@ -57,19 +61,31 @@ class Store:
             accept_loss: open also when acknowledged commits are gone.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full`` or ``read_only``.
+            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``
+                or ``io``.
         """
         clock = clock or SystemClock()
-        if directory is not None:
-            await _prepare(directory)
-        engine = await Engine.open(directory, fsync=fsync)
+        if directory is None:
+            engine = await Engine.open(None)
+            return cls(engine, clock, None, await schema.migrate(engine, 0, clock))
+        preflight.check_path(directory)
+        lock = await FolderLock.acquire(directory.parent)
         try:
-            engine, version = await _bring_up_to_date(engine, directory, clock, fsync, backups)
-            counter = None if directory is None else await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
+            await _prepare(directory, lock)
+            engine = await Engine.open(directory, fsync=fsync)
+            try:
+                version = await _bring_up_to_date(engine, directory, clock, backups, lock)
+                counter = await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
+            except BaseException:
+                await engine.close()
+                raise
+        except OSError as error:
+            lock.release()
+            raise errors.from_os_error(error, directory) from error
         except BaseException:
-            await engine.close()
+            lock.release()
             raise
-        return cls(engine, clock, counter, version)
+        return cls(engine, clock, counter, version, lock)
 
     async def query(self, sql: str, /, **params: Any) -> list[Any]:
         """Run reading statements and return the rows of the last one (a single value comes in a list of one).
@@ -100,13 +116,21 @@ class Store:
         """Run statements as one transaction; returns after the commit.
 
         Raises:
-            StorageError, NotFoundError: nothing of the transaction was kept.
+            StorageError, NotFoundError: nothing of the transaction was kept, except where the error says that this is not known: the engine
+                failed and could not be opened again; the next write finds out before it begins.
         """
-        await self.transact(*statements)
+        await self._writer.transact(statements)
 
     async def transact(self, *statements: Statement) -> list[Any]:
-        """Like ``write``, and returns the result of each statement."""
-        return await self._writer.transact(statements)
+        """Like ``write``, and returns the result of each statement.
+
+        Raises:
+            StorageError: besides, ``result_lost``: the transaction is kept, but the engine failed before it gave the results.
+        """
+        results = await self._writer.transact(statements)
+        if results is None:
+            raise StorageError(errors.RESULT_LOST, code="result_lost")
+        return results
 
     async def drain(self) -> None:
         """Wait until no write is queued or running."""
@@ -133,10 +157,14 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        await self._writer.close()
-        await self._engine.close()
-        if self._counter is not None:
-            self._counter.close()
+        try:
+            await self._writer.close()
+            await self._engine.close()
+            if self._counter is not None:
+                self._counter.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
 
     async def __aenter__(self) -> Store:
         return self
@@ -145,17 +173,17 @@ class Store:
         await self.close()
 
 
-async def _prepare(directory: Path) -> None:
+async def _prepare(directory: Path, lock: FolderLock) -> None:
     """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
-    if await in_storage_thread(_ready_to_open, directory):
+    if await uninterrupted(_ready_to_open, directory):
         return
     from atelier_desk.storage.inspect import inspect
 
-    await inspect(directory, read=False)
+    await inspect(directory, read=False, lock=lock)
 
 
 def _ready_to_open(directory: Path) -> bool:
-    if any(directory.parent.glob("restoring-*")):
+    if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
         from atelier_desk.storage import backup
 
         backup.finish_restore(directory.parent)
@@ -163,18 +191,17 @@ def _ready_to_open(directory: Path) -> bool:
     return not preflight.has_content(directory) or commits.manifest_known(directory)
 
 
-async def _bring_up_to_date(engine: Engine, directory: Path | None, clock: Clock, fsync: bool, backups: Path | None) -> tuple[Engine, int]:
-    """Refuse a newer schema; back an older one up and migrate it. Returns the engine, which may be another one, and its version."""
+async def _bring_up_to_date(engine: Engine, directory: Path, clock: Clock, backups: Path | None, lock: FolderLock) -> int:
+    """Refuse a newer schema; back an older one up and migrate it. Returns the version it has then."""
     found = await schema.current(engine)
     known = schema.latest()
     if found > known:
         raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=known)
-    if found < known:
-        if found > 0 and directory is not None:
-            from atelier_desk.storage import backup
+    if found == known:
+        return known
+    if found > 0:
+        from atelier_desk.storage import backup
 
-            await engine.close()
-            await backup.before_migration(directory, backups or directory.parent / "backups", found, clock)
-            engine = await Engine.open(directory, fsync=fsync)
-        await schema.migrate(engine, found, clock)
-    return engine, known
+        async with engine.aside():
+            await backup.before_migration(directory, backups or directory.parent / "backups", found, clock, lock)
+    return await schema.migrate(engine, found, clock)

@@ -2,12 +2,16 @@
 
 A commit costs one disk sync however much it holds, so under load the cost a transaction falls with the number that wait. Each
 transaction stays atomic: when a group fails, its members are tried one by one, and only those that fail by themselves are refused.
+
+When the engine fails while it writes a commit, the commit may be on the disk or not. Then the database is opened again and the number of
+its newest commit says which; until it could be, nothing is written, because later commits would come after a torn one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -18,8 +22,13 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.engine import Engine, Outcome
 
+_log = logging.getLogger(__name__)
 GROUP_MAX = 64
 """Most transactions of one commit."""
+LOG_MAX_BYTES = 8 * 1024 * 1024
+"""Size of the write-ahead log from which it is moved into the tables, which takes about half a second. The engine does that by itself only
+from 256 MB or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next start after a kill
+reads the log again, at some 20 MB a second."""
 RETRIES = 8
 RETRY_FIRST_S = 0.005
 _NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
@@ -45,10 +54,14 @@ class CommitCounter(Protocol):
         """The commit with the next number is durable."""
         ...
 
+    async def settle(self, engine: Engine) -> bool:
+        """Whether the commit with the next number is in the database after all; counts it then."""
+        ...
+
 
 class _Job(NamedTuple):
     statements: tuple[Statement, ...]
-    done: asyncio.Future[list[Any]]
+    done: asyncio.Future[list[Any] | None]
 
 
 def rename(statement: Statement, prefix: str) -> Statement:
@@ -77,16 +90,19 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closing = False
+        self._unsettled = False
         self._turn = asyncio.Lock()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
-    async def transact(self, statements: Sequence[Statement]) -> list[Any]:
-        """Run the statements as one transaction and return their results after the commit.
+    async def transact(self, statements: Sequence[Statement]) -> list[Any] | None:
+        """Run the statements as one transaction and return their results after the commit; None when it is kept and the engine failed
+        before it gave them.
 
         Cancelling the wait takes the transaction back only when it has not begun.
 
         Raises:
-            StorageError, NotFoundError: the transaction failed; nothing of it is kept.
+            StorageError, NotFoundError: the transaction failed; nothing of it is kept, except where the error says that this is not known:
+                then the next transaction finds out before it begins.
         """
         if self._closing:
             raise StorageError(errors.CLOSED, code="query")
@@ -124,6 +140,7 @@ class Writer:
                 if jobs:
                     async with self._turn:
                         await self._commit(jobs)
+                        await self._keep_log_short()
             self._idle.set()
             if self._closing:
                 return
@@ -132,11 +149,13 @@ class Writer:
 
     async def _commit(self, jobs: list[_Job]) -> None:
         """One commit for all; one by one when that fails."""
+        results: Sequence[list[Any] | None]
         try:
             results = await self._attempt(jobs)
         except Exception as error:  # whatever it is belongs to who asked; the writer goes on
-            if len(jobs) == 1:
-                _fail(jobs[0], error)
+            if len(jobs) == 1 or errors.is_of_the_engine(error):
+                for job in jobs:
+                    _fail(job, error)
                 return
             for job in jobs:
                 await self._commit([job])
@@ -145,8 +164,10 @@ class Writer:
             if not job.done.done():
                 job.done.set_result(values)
 
-    async def _attempt(self, jobs: list[_Job]) -> list[list[Any]]:
+    async def _attempt(self, jobs: list[_Job]) -> Sequence[list[Any] | None]:
         """Run a group as one transaction, again and again while the engine says that it can be retried."""
+        if self._unsettled:
+            await self._settle()
         delay = RETRY_FIRST_S
         for attempt in range(RETRIES):
             outcomes = await self._run(jobs)
@@ -155,11 +176,45 @@ class Writer:
                 raise StorageError(errors.QUERY, code="query", detail="a statement of a transaction held several statements")
             if failure is None:
                 return _share_out(jobs, [outcome.value for outcome in outcomes[1:]])
+            if self._counter is not None and not (outcomes[-1].settled and not errors.leaves_open(failure)):
+                if await self._settle(failure):
+                    return [None] * len(jobs)
+                raise errors.from_text(failure, self._engine.path)
             if not errors.is_retryable(failure) or attempt == RETRIES - 1:
                 raise errors.from_text(failure, self._engine.path)
             await self._clock.sleep(delay)
             delay *= 2
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _settle(self, failure: str = "") -> bool:
+        """Open the database again and see whether the commit that failed with ``failure`` is in it.
+
+        Raises:
+            StorageError: it could not be opened, or acknowledged commits are gone; for the commit that failed just now it says that its
+                outcome is not known.
+        """
+        assert self._counter is not None
+        self._unsettled = True
+        try:
+            await self._engine.reopen()
+            kept = await self._counter.settle(self._engine)
+        except StorageError as error:
+            if not failure:
+                raise
+            _log.error("it is not known whether a commit is kept (%s)", failure, exc_info=error)
+            problem = errors.from_text(failure, self._engine.path)
+            code = problem.code if errors.is_of_the_engine(problem) else "unsettled"
+            raise StorageError(errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem) from error
+        self._unsettled = False
+        return kept
+
+    async def _keep_log_short(self) -> None:
+        try:
+            if self._engine.log_bytes() >= LOG_MAX_BYTES:
+                await self._engine.reopen()
+        except Exception:
+            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on.
+            _log.exception("the log could not be moved into the tables")
 
     async def _run(self, jobs: list[_Job]) -> list[Outcome]:
         texts = ["BEGIN"]
@@ -193,7 +248,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str | None:
     return own[0] if own else failed[0]
 
 
-def _share_out(jobs: Sequence[_Job], values: Sequence[Any]) -> list[list[Any]]:
+def _share_out(jobs: Sequence[_Job], values: Sequence[Any]) -> Sequence[list[Any]]:
     shares: list[list[Any]] = []
     start = 0
     for job in jobs:

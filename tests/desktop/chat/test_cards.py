@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.chat.limit_card import RaiseField
 from atelier_desk.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
-from atelier_desk.desktop.chat.notice import NoticeCard
+from atelier_desk.desktop.chat.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.tool_card import ToolCard
 from atelier_desk.engine.services.transcript import Branch
 
@@ -95,6 +95,7 @@ def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host
     ("topic", "details", "button", "changes"),
     [
         ("error", {}, "notice-retry", {}),
+        ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
         ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
         ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
@@ -248,3 +249,13 @@ def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
     entry.content, entry.reasoning_ms = "Yes", 2300
     widget.stream()
     assert button.text() == "Thought for 2.3\u202fs"
+
+
+def test_a_model_that_loads_is_no_failed_attempt() -> None:
+    entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
+    entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
+    assert notice_words(entry)[3:] == ("The model is being loaded", "The server is loading the model; it is asked again in 4 s.")
+    entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "Loading the model smol"}
+    assert notice_words(entry)[3:] == ("The model is being loaded", "Loading the model smol")
+    entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
+    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2: Trying again in 1 s: the server is busy")

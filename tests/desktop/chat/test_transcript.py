@@ -134,10 +134,30 @@ def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
     assert transcript.entries[0].actionable
 
 
+def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
+    feed = Feed()
+    feed("token", content="par", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    feed("run_status", status="interrupted", ended="command")
+    cut, told = feed.entries
+    assert (cut.topic, cut.live) == ("interrupted", False)
+    assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
+    feed("run_status", status="processing")
+    assert not told.actionable
+
+
+def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
+    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="run_interrupted", details={"ended": "killed"})
+    transcript = Transcript("w")
+    transcript.load([TranscriptEntry(notice)])
+    assert transcript.settle("interrupted")
+    assert transcript.entries[0].actionable
+
+
 def test_retries_share_one_notice() -> None:
     feed = Feed()
-    feed("retry", reason="busy", details={"attempt": 1})
-    feed("retry", reason="busy", details={"attempt": 2})
+    feed("retry", reason="busy", details={"attempt": 1}, message_id="r-retry-0-0")
+    feed("retry", reason="busy", details={"attempt": 2}, message_id="r-retry-0-0")
     assert [entry.details["attempt"] for entry in feed.entries] == [2]
 
 

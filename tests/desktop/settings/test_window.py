@@ -88,6 +88,11 @@ async def test_general_applies_at_once(window: SettingsWindow, find: Find, ateli
     find("workflows-running").setValue(7)
     await settle()
     assert atelier.kept.workflows_running == 7
+    silence = find("inactivity")
+    assert (silence.value(), silence.minimum(), silence.maximum()) == (300, 5, 3600)
+    silence.setValue(900)
+    await settle()
+    assert atelier.kept.inactivity_s == 900
 
 
 async def test_choosing_a_language_tells_every_widget(window: SettingsWindow, find: Find, atelier: Any) -> None:

@@ -79,6 +79,11 @@ async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> No
 
 async def test_state_is_told_in_words(column: Column) -> None:
     assert state_words(LISTED[2]) == "waits for you, 2 open questions"
+    cut_off = Workflow(name="w", status=WorkflowStatus.INTERRUPTED)
+    assert state_words(cut_off) == "interrupted"
+    i18n.set_language("fr")
+    assert state_words(cut_off) == "interrompu"
+    i18n.set_language("en")
     index = column.sidebar.model.index_of("b")
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waits for you, 2 open questions"
 

@@ -21,7 +21,7 @@ from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
 from tests.support.clock import ManualClock
 
-TIMEOUT, CHECK = limits.CHILD_INACTIVITY_S, limits.CHILD_CHECK_S
+TIMEOUT, CHECK = limits.INACTIVITY_S, limits.CHILD_CHECK_S
 
 
 class Dripping:
@@ -134,6 +134,8 @@ async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
     async def one_slot(atelier: Atelier) -> None:
         await atelier.settings.update(workflows_running=1)
         atelier.runs.slots = 1
+        # The busy team's own silence is not what this is about.
+        atelier.environment.inactivity_s = 10 * TIMEOUT
 
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         await one_slot(atelier)

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
+from atelier_desk.domain.chat import LOADING, ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, NotFoundError, ProviderError
 from atelier_desk.llm.local.models import STARTER, ModelStore
@@ -84,7 +84,7 @@ async def test_the_first_request_loads_the_model_and_says_so(bed):
     first = await bed.ask("a")
     second = await bed.ask("a")
     assert isinstance(first[0], RetryDelta)
-    assert "a" in first[0].reason
+    assert (first[0].reason, first[0].delay_s) == (LOADING, 0)
     assert [type(delta) for delta in second] == [TextDelta, ReplyDone]
     assert bed.loads == ["a"]
 

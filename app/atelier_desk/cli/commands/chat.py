@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.agent_options import add_agent_options, chosen_agent, workspace
+from atelier_desk.cli.dispatch import CANCELLED
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -28,6 +30,8 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
     if out.json:
         raise UsageError(N_("chat is for people; use run --json in scripts."))
+    if out.request.again and out.request.workflow_id:
+        arguments.workflow = out.request.workflow_id
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     config, agent_id = await chosen_agent(atelier, arguments, workflow)
     name = config.name if config is not None else (await atelier.agents.get(agent_id)).name
@@ -35,7 +39,11 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     session = _Session(atelier, arguments, out, workflow)
     if workflow is not None:
         await session.go_on()
+    task = asyncio.current_task()
     while True:
+        if task is not None and task.cancelling():
+            # A turn was interrupted because the command is to end.
+            return CANCELLED
         typed = await out.ask("› ")
         if typed is None:
             return 0
@@ -115,9 +123,8 @@ class _Session:
 
         answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
         decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
-        return Follower(
-            self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, Stepper(self._atelier, self._out, free=True)
-        )
+        stepper = Stepper(self._atelier, self._out, free=True)
+        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, stepper, talking=True)
 
     async def _tasks(self) -> None:
         from atelier_desk.cli.notices import TASK_STATES

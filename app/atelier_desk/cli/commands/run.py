@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.agent_options import add_agent_options, chosen_agent, workspace
@@ -11,11 +12,17 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.atelier import Atelier
 
 
 def register(add: Adder) -> None:
-    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run")
+    ends = _(
+        "exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 stopped at a limit, 5 waits for an answer or an "
+        "approval, 130 cancelled. A last reply that was cut, filtered or empty ends with 0 too: standard error says so, and so does "
+        "finish_reason (length, content_filter, empty) of the events message and workflow_complete."
+    )
+    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=ends)
     parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
     parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
@@ -24,6 +31,7 @@ def register(add: Adder) -> None:
 
 async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.commands.resume import take_up
     from atelier_desk.cli.decisions import Decisions
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
@@ -31,12 +39,15 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.naming import name_from
 
+    begun = await _begun(atelier, out)
+    if begun is not None:
+        return await take_up(atelier, arguments, out, begun)
     prompt = await _prompt(arguments.prompt, out)
     answers = await Answers.create(atelier, out, arguments.answers)
     existing = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     config, agent_id = await chosen_agent(atelier, arguments, existing)
     folders = workspace(out, arguments)
-    workflow = existing or await atelier.workflows.create(name_from(prompt), agent_id, folders)
+    workflow = existing or await _new_workflow(atelier, out, name_from(prompt), agent_id, folders)
     if existing is not None and folders:
         await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
@@ -44,14 +55,38 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
-        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode)
+        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode, message_id=out.request.key)
     except BaseException:
         follower.close()
+        if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
+            # The command was ended while its run began.
+            await atelier.runs.interrupt(started)
         raise
     status = await follower.follow(run_id)
     if not out.json:
         out.note(_("Workflow {id}", id=workflow.id))
     return status
+
+
+async def _begun(atelier: Atelier, out: Output) -> Run | None:
+    """The run that an earlier process started, or reached, with this command's message; None when it did not come to that."""
+    from atelier_desk.domain.errors import NotFoundError
+
+    if not out.request.again:
+        return None
+    try:
+        return await atelier.repos.runs.get((await atelier.repos.messages.get(out.request.key)).run_id)
+    except NotFoundError:
+        return None
+
+
+async def _new_workflow(atelier: Atelier, out: Output, name: str, agent_id: str, folders: tuple[str, ...]) -> Workflow:
+    from atelier_desk.domain.errors import NotFoundError
+
+    if out.request.again:
+        with suppress(NotFoundError):
+            return await atelier.workflows.get(out.request.key)
+    return await atelier.workflows.create(name, agent_id, folders, id=out.request.key)
 
 
 async def _prompt(given: str, out: Output) -> str:

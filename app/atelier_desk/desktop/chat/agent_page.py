@@ -163,6 +163,8 @@ class AgentPage(Translated, QWidget):
             if kind == "append":
                 entry.details.setdefault("parent", self._above())
                 self.view.append(entry)
+            elif kind == "remove":
+                self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
 
@@ -196,7 +198,7 @@ class AgentPage(Translated, QWidget):
         _icon, _role, kind = state_look(member)
         self._pill.show_state(state_words(member), kind)
         self.crumbs.setToolTip(task(member))
-        paused = member.status == "paused"
+        paused = member.held
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")
         name = member.name or _("Agent")
@@ -228,7 +230,7 @@ class AgentPage(Translated, QWidget):
             self._steering.say(self.run_id, text, strategy)
 
     def _toggle_pause(self) -> None:
-        if self.member.status == "paused":
+        if self.member.held:
             self._steering.resume(self.run_id)
         else:
             self._steering.pause(self.run_id)

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
-ChangeKind = Literal["append", "update", "stream"]
+ChangeKind = Literal["append", "update", "stream", "remove"]
 NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
+LOADING = "loading"
+"""Reason of a ``retry`` that is none: the model is being read from the disk."""
+UNFINISHED = frozenset({"length", "content_filter", "empty"})
+"""Reasons of a reply's end that leave it not whole."""
 QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
 
@@ -54,7 +58,7 @@ class Entry:
         kind: ``user``, ``assistant`` or ``notice``.
         topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
         live: text still arrives.
-        actionable: a notice that stopped the run, which has not gone on since.
+        actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
         images: base64 data and media types of a user message's pictures.
     """
 
@@ -79,6 +83,12 @@ class Entry:
     pending: bool = False
     actionable: bool = False
     pinned: bool = False
+
+    @property
+    def unfinished(self) -> str:
+        """Why the reply is not whole (one of ``UNFINISHED``), else empty."""
+        reason = str(self.details.get("finish_reason", ""))
+        return reason if self.kind == "assistant" and reason in UNFINISHED else ""
 
     @property
     def searchable(self) -> str:

@@ -28,6 +28,7 @@ class TranscriptHost(QObject):
         question_requested: open the dialog of this question.
         regenerate_requested: answer the turn of this run again.
         resend_requested: run id and new text: send an edited message as another version of its turn.
+        go_on_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
         quote_requested: put this text into the composer as a quote.
         branch_requested: show the version with this run id.
         resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
@@ -39,6 +40,7 @@ class TranscriptHost(QObject):
     question_requested = Signal(str)
     regenerate_requested = Signal(str)
     resend_requested = Signal(str, str)
+    go_on_requested = Signal(str)
     quote_requested = Signal(str)
     branch_requested = Signal(str)
     resume_requested = Signal(str, object)

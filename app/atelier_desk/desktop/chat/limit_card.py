@@ -10,15 +10,9 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import cost, duration, number, tokens
+from atelier_desk.engine.notice_words import LIMITS
 from atelier_desk.i18n import N_, _
 
-TITLES = {
-    "iterations": N_("Limit of steps reached"),
-    "tool_calls": N_("Limit of tool calls reached"),
-    "tokens": N_("Limit of tokens reached"),
-    "cost": N_("Limit of cost reached"),
-    "time": N_("Limit of time reached"),
-}
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
 """What stands around the amount, by kind."""
 _MOST = 1_000_000_000.0
@@ -128,7 +122,7 @@ class LimitCard(Translated, HeadedCard):
 
     def retranslate(self) -> None:
         run_id, agent, kind, value, cap = self._shown
-        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached"))))
+        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
         text = " ".join(filter(None, (text, too_little(kind, value, cap))))

@@ -19,6 +19,7 @@ from atelier_desk.desktop.chat.notice import NoticeCard
 from atelier_desk.desktop.chat.reply_body import ReplyBody
 from atelier_desk.desktop.chat.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.tool_card import ToolCard
+from atelier_desk.desktop.chat.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Pill
@@ -170,6 +171,7 @@ class AssistantMessage(BodyMessage):
         self._cards: dict[str, ToolCard] = {}
         self._concerns: dict[str, Concerns] = {}
         self._questions: dict[str, QuestionCard] = {}
+        self._unfinished: UnfinishedCard | None = None
         if host.desk is not None:
             host.desk.changed.connect(self._show_concerns)
         self._cut = Pill("", "warn", self)
@@ -209,6 +211,11 @@ class AssistantMessage(BodyMessage):
                 question.show()
             else:
                 question.show_asked(asked)
+        if entry.unfinished and not entry.live and self._unfinished is None:
+            self._unfinished = UnfinishedCard(entry, self.host, self)
+            self._unfinished.show()
+        elif self._unfinished is not None:
+            self._unfinished.retranslate()
         self._cut.setVisible(entry.topic == "interrupted")
         self._actions.setVisible(self._has_actions())
         self.retranslate()
@@ -284,14 +291,15 @@ class AssistantMessage(BodyMessage):
             y += row - gap + 8
         return y + 4
 
-    def _stack(self) -> list[ToolCard | Concerns | QuestionCard]:
+    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard]:
         """The cards below the text, from top to bottom."""
-        cards: list[ToolCard | Concerns | QuestionCard] = []
+        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard] = []
         for call_id, card in self._cards.items():
             cards.append(card)
             if call_id in self._concerns:
                 cards.append(self._concerns[call_id])
-        return [*cards, *self._questions.values()]
+        cards += self._questions.values()
+        return [*cards, self._unfinished] if self._unfinished is not None else cards
 
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")

@@ -11,12 +11,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value, too_little
+from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value, too_little
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
-from atelier_desk.desktop.widgets.format import tokens
+from atelier_desk.desktop.widgets.format import duration, tokens
+from atelier_desk.engine.notice_words import LIMITS, retry_words
 from atelier_desk.i18n import N_, _, ngettext
 
 
@@ -80,6 +81,8 @@ class NoticeCard(Translated, EntryWidget):
 
         if self.entry.topic == "error":
             return [(_("Retry"), "primary", "notice-retry", resume())]
+        if self.entry.topic == "run_interrupted":
+            return [(_("Resume"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [
             (_("Continue"), "primary", "notice-continue", resume()),
             (_("Finish now"), "", "notice-finish", resume(finish=True)),
@@ -95,6 +98,13 @@ class NoticeCard(Translated, EntryWidget):
         self.refresh()
 
 
+_ENDED = {
+    "command": N_("The command that followed this run was ended. Everything up to here is kept."),
+    "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
+    "killed": N_("Atelier ended without warning while this run was at work. Everything up to here is kept."),
+}
+
+
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
@@ -107,7 +117,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
         text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
         text = " ".join(filter(None, (text, too_little(kind, used, most))))
-        return "octagon-x", "warn", "card-warn", _(TITLES.get(kind, N_("Limit reached"))), text
+        return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(
@@ -124,9 +134,14 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             after=tokens(int(details.get("tokens_after") or 0)),
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "run_interrupted":
+        return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
-        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
-        return "refresh-cw", "muted", "card", _("Trying the model again"), text
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        delay = duration(delay_ms) if delay_ms >= 50 else ""
+        said = str(details.get("message") or "")
+        title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), delay, said)
+        return "refresh-cw", "muted", "card", title, text
     if entry.topic == "run_finished":
         titles = {
             "completed": _("Completed"),

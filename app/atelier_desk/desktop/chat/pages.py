@@ -82,7 +82,7 @@ class TranscriptPages(QObject):
         if run is not None:
             transcript.live_run = run.id if run.status.value in _AT_WORK else ""
             transcript.status = run.status.value
-            transcript.settle(run.status.value)
+        transcript.settle(run.status.value if run is not None else "completed")
         self.complete = len(stored) < PAGE
         self.current, self.workflow = transcript, workflow
         self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}

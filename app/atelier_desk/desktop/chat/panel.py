@@ -130,6 +130,7 @@ class ChatPanel(Translated, QWidget):
         self.finder.agent_found.connect(self.open_agent)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
+        self.host.go_on_requested.connect(self._on_go_on)
         self.host.regenerate_requested.connect(self._on_regenerate)
         self.host.resend_requested.connect(self._on_resend)
         self.host.branch_requested.connect(self._on_branch)
@@ -164,6 +165,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.set_draft("")
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
+        self.header.set_interrupted(False)
         self._set_running(False)
         self._show_empty(True)
         self.composer.field.setFocus()
@@ -186,6 +188,7 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(not transcript.entries)
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
+        self.header.set_interrupted(transcript.status == "interrupted")
         self.workflow_shown.emit(workflow.id)
 
     def _open_desk(self) -> None:
@@ -248,6 +251,12 @@ class ChatPanel(Translated, QWidget):
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         self.bridge.start(self._send(text, images, strategy))
+
+    def _on_go_on(self, finish: str) -> None:
+        """An ordinary message: it works with every kind of server, and can be seen."""
+        from atelier_desk.engine.notice_words import go_on_words
+
+        self._on_sent(go_on_words(finish), [], "queue")
 
     async def _send(self, text: str, images: Any, strategy: str) -> None:
         pictures = await encoded(images)
@@ -329,6 +338,8 @@ class ChatPanel(Translated, QWidget):
         for kind, entry in changes:
             if kind == "append":
                 self.view.append(entry)
+            elif kind == "remove":
+                self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
         self._show_empty(False)
@@ -342,7 +353,9 @@ class ChatPanel(Translated, QWidget):
             self.header.meter.take(event.data, own=not event.depth)
         elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
             transcript = self.pages.current
-            self._set_running(transcript is not None and bool(transcript.live_run) and event.data.get("status") != "paused")
+            held = event.data.get("status") in {"paused", "interrupted"}
+            self._set_running(transcript is not None and bool(transcript.live_run) and not held)
+            self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
 
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)

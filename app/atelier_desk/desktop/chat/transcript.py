@@ -6,7 +6,18 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+from atelier_desk.desktop.chat.entries import (
+    LOADING,
+    NOTICE_CHUNKS,
+    UNFINISHED,
+    Asked,
+    Call,
+    Change,
+    ChangeKind,
+    Entry,
+    asked_from,
+    entry_from,
+)
 from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
@@ -31,6 +42,7 @@ class Transcript:
         self.status = ""
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
+        self._loading: Entry | None = None
 
     # -- stored messages ------------------------------------------------------------------------------------------------------
     def load(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
@@ -58,14 +70,26 @@ class Transcript:
         return next((entry.seq for entry in self.entries if entry.seq), None)
 
     def settle(self, run_status: str) -> list[Change]:
-        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (paused) or failed."""
-        if not self.entries or run_status not in {"paused", "error"}:
+        """Mark what the last run ended with as something that can be acted on: a reply that is not whole, and the notice that stopped it
+        when it still waits (held) or failed."""
+        if not self.entries:
             return []
         last = self.entries[-1]
-        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
+        if run_status == "completed":
+            return self._offer_more(last)
+        if run_status not in {"paused", "interrupted", "error"}:
+            return []
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "run_interrupted", "error"}:
             last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
             return [("update", last)]
         return []
+
+    def _offer_more(self, last: Entry) -> list[Change]:
+        """A last reply that is not whole can be continued. One that called tools was: the results were its answer."""
+        if self.run_id or not last.unfinished or last.calls:
+            return []
+        last.actionable = True
+        return [("update", last)]
 
     def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
         """A message just sent: shown before the engine has committed it."""
@@ -74,7 +98,7 @@ class Transcript:
         return "append", entry
 
     def remove(self, entry: Entry) -> None:
-        """Take an item out that the engine refused."""
+        """Take an item out: one that the engine refused, or that is over."""
         self.entries.remove(entry)
         self._by_id.pop(entry.id, None)
 
@@ -86,12 +110,24 @@ class Transcript:
                 return self._on_talk(event)
         elif event.depth:
             return []
+        gone = self._end_of_loading(event)
         handler = getattr(self, f"_on_{event.chunk_type.value}", None)
         if handler is not None:
-            return list(handler(event))
+            return [*gone, *handler(event)]
         if event.chunk_type.value in NOTICE_CHUNKS:
-            return self._on_notice(event)
-        return []
+            return [*gone, *self._on_notice(event)]
+        return gone
+
+    def _end_of_loading(self, event: StreamEvent) -> list[Change]:
+        """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        entry = self._loading
+        if entry is None or event.run_id != entry.run_id or event.data.get("role") == "user":
+            return []
+        self._loading = None
+        if entry not in self.entries:
+            return []
+        self.remove(entry)
+        return [("remove", entry)]
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
         """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
@@ -122,6 +158,8 @@ class Transcript:
         if self.status == "processing":
             self.live_run = event.run_id
             return self._release_notices()
+        if self.status == "interrupted":
+            return [*self._on_workflow_complete(event), *self._interrupted(event)]
         return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
 
     def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
@@ -130,8 +168,11 @@ class Transcript:
             if entry.live and entry.run_id == event.run_id:
                 entry.live = False
                 changes.append(("update", entry))
-        if event.data.get("status") != "waiting":
+        status = event.data.get("status")
+        if status != "waiting":
             self.live_run = ""
+        if status == "completed":
+            changes += self.settle("completed")
         return changes
 
     def _on_token(self, event: StreamEvent) -> list[Change]:
@@ -145,6 +186,9 @@ class Transcript:
         entry, change = self._live_entry(event)
         if not entry.reasoning:
             entry.reasoning_began = time.monotonic()
+        if event.data.get("all_before"):
+            # A mark told only now that what came was not the answer yet.
+            entry.reasoning, entry.content = entry.reasoning + entry.content, ""
         entry.reasoning += str(event.data.get("content", ""))
         return [change]
 
@@ -180,6 +224,8 @@ class Transcript:
         entry.agent_name = event.agent_name or entry.agent_name
         if data.get("reasoning"):
             entry.reasoning = str(data["reasoning"])
+        if data.get("finish_reason") in UNFINISHED:
+            entry.details = {"finish_reason": data["finish_reason"]}
         if data.get("interrupted"):
             entry.topic = "interrupted"
         elif data.get("output_type"):
@@ -320,17 +366,28 @@ class Transcript:
             details["action"] = event.data.get("reason", "")
         else:
             details["reason"] = event.data.get("reason", "")
-        last = self.entries[-1] if self.entries else None
-        if kind == "retry" and last is not None and last.topic == "retry":
-            last.details = details
-            return [("update", last)]
+        key = str(event.data.get("message_id", ""))
+        if (known := self._by_id.get(key)) is not None:
+            known.details = details
+            return [("update", known)]
         self._notices += 1
-        entry = Entry(f"notice-{event.run_id}-{event.seq}-{self._notices}", "notice", run_id=event.run_id, seq=event.seq, topic=kind)
+        key = key or f"notice-{event.run_id}-{event.seq}-{self._notices}"
+        entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
         entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
         entry.details = details
         entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        if details.get("reason") == LOADING:
+            self._loading = entry
         if kind == "error":
             entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _interrupted(self, event: StreamEvent) -> list[Change]:
+        """What worked on the run ended: said where it stopped, with the way to go on."""
+        details = {"ended": event.data.get("ended", "")}
+        entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
+        entry.details, entry.actionable = details, True
         self._add(entry)
         return [("append", entry)]
 
@@ -338,7 +395,7 @@ class Transcript:
         """The run goes on: earlier notices are history, and a wait for the server is over."""
         changes: list[Change] = []
         for entry in self.entries[-20:]:
-            if entry.kind == "notice" and entry.actionable:
+            if entry.actionable:
                 entry.actionable = False
                 changes.append(("update", entry))
         return changes

@@ -149,6 +149,13 @@ class ChatView(Translated, QAbstractScrollArea):
         self._heights = Heights([self._heights[index] for index in range(count)])
         self._later()
 
+    def remove(self, entry: Entry) -> None:
+        """Take one item out; at the end, where it usually is, the others keep their widgets."""
+        if self._entries and self._entries[-1] is entry:
+            self.truncate(len(self._entries) - 1)
+        elif entry in self._index:
+            self.set_entries([each for each in self._entries if each is not entry])
+
     def prepend(self, entries: Sequence[Entry]) -> None:
         """Add older items before the first; what is in view stays where it is."""
         if not entries:

@@ -49,9 +49,9 @@ class ModelTable(Translated, QTableWidget):
         for row, info in enumerate(models):
             for column, field in enumerate(COLUMNS):
                 value = getattr(info, field)
-                item = QTableWidgetItem((info.label or info.name) if column == 0 else self._text(value))
+                item = QTableWidgetItem(_name(info) if column == 0 else self._text(value))
                 if column == 0:
-                    item.setToolTip(info.name)
+                    item.setToolTip("\n".join(filter(None, (info.name, _learned(info)))))
                     item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
                 else:
                     item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -60,6 +60,11 @@ class ModelTable(Translated, QTableWidget):
         rows = min(max(len(models), 2), 8)
         height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(height + 2 * self.frameWidth() + 4)
+
+    @property
+    def chosen(self) -> ModelInfo | None:
+        """The model of the row that has the cursor."""
+        return self._models[self.currentRow()] if 0 <= self.currentRow() < len(self._models) else None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The name takes what the figures leave, and never less than a name needs: then the table scrolls."""
@@ -103,3 +108,17 @@ class ModelTable(Translated, QTableWidget):
             self.blockSignals(True)
             item.setText(self._text(getattr(info, field)))
             self.blockSignals(False)
+
+
+def _name(info: ModelInfo) -> str:
+    name = info.label or info.name
+    return _("{name} (learned)", name=name) if info.source == "learned" else name
+
+
+def _learned(info: ModelInfo) -> str:
+    """What the server showed by refusing a request, in a sentence; empty when nothing."""
+    if info.source != "learned":
+        return ""
+    if info.supports_tools is False:
+        return _("The server has refused tool definitions, so calls are written as text.")
+    return _("The server has refused longer requests, and named this window.")

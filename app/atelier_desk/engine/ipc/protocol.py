@@ -1,9 +1,13 @@
 """The words of the local socket: one JSON object a line, UTF-8.
 
-Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``) or
-``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it replies to) to an ``ask`` or ``read``, and ``cancel``.
-Holder: ``hello``, then ``out`` (standard output), ``err`` with ``style`` (a line for standard error), ``ask``, ``read``, and last ``exit``
-with the status; or ``error`` with ``message``.
+Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive`` and
+``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it replies to) to an
+``ask`` or ``read``, and ``cancel``.
+
+Holder: ``hello``, then ``begun`` before anything of the command is done, ``out`` (standard output), ``err`` with ``style`` (a line for
+standard error), each with ``at`` (workflow, run and number of the durable event that is shown with it), ``ask``, ``read``, and last
+``exit`` with the status; or ``error`` with ``message``. A connection that ends without ``exit`` means that the holder ended. Before
+``begun`` nothing was done; after it the client goes on with the next holder, where the newest ``at`` says.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.question import QuestionStatus
@@ -31,6 +32,7 @@ class RunEnvironment:
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         team: the other runs; set by the run manager.
+        inactivity_s: seconds without a word after which a model's reply is ended.
         frames: prompt frames that are in the database already.
         fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
     """
@@ -46,6 +48,7 @@ class RunEnvironment:
     questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     team: TeamPort | None = None
+    inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))

@@ -7,6 +7,7 @@ import json
 import logging
 import random
 from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import (
+    ChatDelta,
     ChatMessage,
     ChatReply,
     ChatRequest,
@@ -27,7 +29,7 @@ from atelier_desk.domain.chat import (
     Usage,
 )
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
 from atelier_desk.domain.events import (
     ContextCompacted,
     EventBody,
@@ -39,6 +41,7 @@ from atelier_desk.domain.events import (
     RunFailed,
     RunFinished,
     RunPaused,
+    ToolsRefused,
     WindowLearned,
 )
 from atelier_desk.domain.stream import ChunkType
@@ -48,10 +51,13 @@ from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import context, prompt
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.replies import counted, judged, unique_calls
+from atelier_desk.engine.run.silence import watched
 from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.llm.tool_refusal import refuses_tools
 from atelier_desk.policy import budget
 from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -62,6 +68,8 @@ SAVE_EVERY_S = 1.0
 """The partial reply is kept at least this often, so that a kill loses at most a second of text."""
 MOST_OVERFLOWS = 2
 """Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+LEAST_WINDOW = 512
+"""Tokens; a server that names a smaller window is not believed."""
 SUMMARY_TOKENS = 800
 """Most tokens of a summary."""
 SHRINK = 0.75
@@ -157,14 +165,15 @@ class ModelCall:
         self._frame: PromptFrame | None = None
         self._with_tools = True
         self._based_on = 0
+        self._begun = False
+        self._native_tools = False
 
     async def perform(self, *, with_tools: bool) -> None:
         """Ask and commit the reply, or commit why it failed."""
         state = self._handle.current
         try:
-            opened = await self._env.gateway.open(state.agent, state.language)
-            fitted = await self._fit(opened, with_tools=with_tools)
-            ready = await self._reserved(opened, fitted)
+            opened = await self._open(state)
+            ready = await self._reserved(opened, await self._fit(opened, with_tools=with_tools))
             if ready is None:
                 return
             self._estimated = ready.tokens
@@ -174,10 +183,15 @@ class ModelCall:
             await self._overflowed(error)
         except ProviderError as error:
             log.warning("model request failed: %s", error.code)
-            await self._failed(error.code, error)
+            await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
             await self._commit(opened, ready, reply, duration_ms)
+
+    async def _open(self, state: RunState) -> OpenModel:
+        """The agent's model; after its server refused tools, whatever the agent says, in the dialect that needs none of them."""
+        agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
+        return await self._env.gateway.open(agent, state.language)
 
     def interrupted(self, reason: str) -> list[EventBody]:
         """The events that keep what was streamed when the request is cut off; empty when nothing was, or when the whole reply is kept."""
@@ -193,6 +207,7 @@ class ModelCall:
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
+        self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
         tool_tokens = 0 if guided else tool_tokens
@@ -299,28 +314,32 @@ class ModelCall:
             retry=self._handle.current.parent_run_id is None,
         )
         reply: ChatReply | None = None
-        async with aclosing(opened.plain.stream(request)) as deltas:  # type: ignore[type-var]
+        async with aclosing(self._watched(opened.plain.stream(request))) as deltas:
             async for delta in deltas:
                 if isinstance(delta, ReplyDone):
                     reply = delta.reply
         if reply is None:
             return "", Usage()
-        usage = reply.usage or Usage(tokens_input=estimate(text), tokens_output=estimate(reply.content), estimated=True)
+        usage = counted(reply, tokens_input=estimate(text), most_output=reply_tokens)
         return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began = self._env.clock.monotonic()
-        async with aclosing(opened.model.stream(request)) as deltas:  # type: ignore[type-var]
+        async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
+                self._begun = self._begun or not isinstance(delta, RetryDelta)
                 if isinstance(delta, TextDelta):
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
                     self.content += delta.content
                     self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
                 elif isinstance(delta, ReasoningDelta):
+                    if delta.all_before:
+                        self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
-                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id)
+                    before = {"all_before": True} if delta.all_before else {}
+                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     await self._env.journal.append(self._handle, retried)
@@ -328,6 +347,12 @@ class ModelCall:
                     return delta.reply
                 await self._keep_partial(state)
         raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+
+    def _watched(self, deltas: AsyncIterator[ChatDelta]) -> AsyncGenerator[ChatDelta, None]:
+        """A root run's reply may not be silent for too long; a sub-agent is watched as a whole, see ``InactivityWatch``."""
+        if self._handle.current.parent_run_id is not None:
+            return deltas  # type: ignore[return-value]
+        return watched(deltas, self._env.clock, self._env.inactivity_s)
 
     async def _keep_partial(self, state: RunState) -> None:
         now = self._env.clock.monotonic()
@@ -338,11 +363,8 @@ class ModelCall:
             )
 
     async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
-        usage = reply.usage
-        if usage is None:
-            written = reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls)
-            usage = Usage(tokens_input=ready.tokens, tokens_output=estimate(written), estimated=True)
-        elif usage.tokens_input and opened.dialect is not ToolDialect.GUIDED:
+        usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens)
+        if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
@@ -353,7 +375,7 @@ class ModelCall:
             self._handle,
             ModelReplied(
                 message_id=self.message_id,
-                reply=unique_calls(reply, used),
+                reply=unique_calls(judged(reply), used),
                 provider=opened.info.provider,
                 dialect=opened.dialect.value,
                 frame=frame.id if frame else "",
@@ -377,30 +399,38 @@ class ModelCall:
     async def _overflowed(self, error: ContextOverflowError) -> None:
         state = self._handle.current
         if state.overflows + 1 >= MOST_OVERFLOWS or (error.n_ctx is None and error.status is None):
-            await self._failed(error.code, error)
+            await self._failed(error)
             return
-        opened = await self._env.gateway.open(state.agent, state.language)
+        opened = await self._open(state)
         known = min(opened.window, state.window or opened.window)
         if error.n_prompt:
             calibration = self._env.calibrations[state.agent.model]
             calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
-        smaller = error.n_ctx if error.n_ctx and error.n_ctx < known else int(known * SHRINK)
-        learned = WindowLearned(context_window=max(512, smaller))
+        named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
+        learned = WindowLearned(context_window=max(LEAST_WINDOW, named or int(known * SHRINK)))
         await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
+        if named is not None and named >= LEAST_WINDOW:
+            # What the server named is true of the model in every run; our own guess is good for this one.
+            await self._remember(context_window=named)
 
-    async def _failed(self, code: str, error: ProviderError) -> None:
+    async def _failed(self, error: ProviderError) -> None:
         state = self._handle.current
         message = redact(error.localized(_))
-        if state.parent_run_id is None:
-            failed = RunFailed(code=code, message=message, recoverable=error.recoverable or code != "bad_request")
-            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+        if self._native_tools and not self._begun and not state.tools_refused and refuses_tools(error):
+            said = redact(str(error.params.get("detail") or message))
+            await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
+            await self._remember(supports_tools=False)
             return
-        if error.recoverable and state.retries + 1 < limits.CHILD_ATTEMPTS:
+        if self._tries_again(state, error):
             # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
             delay = retry_delay(state.retries, random.random(), error.retry_after_s)
             retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
             await self._env.clock.sleep(delay)
+            return
+        if state.parent_run_id is None:
+            failed = RunFailed(code=error.code, message=message, recoverable=error.recoverable or error.code != "bad_request")
+            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
@@ -410,24 +440,25 @@ class ModelCall:
             self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
         )
 
+    async def _remember(self, **facts: int | bool) -> None:
+        """Keep what a refusal taught for the runs to come; this one knows it from its journal."""
+        try:
+            await self._env.gateway.learned(self._handle.current.agent, **facts)
+        except AtelierError as error:
+            log.warning("what was learned of the model is not kept: %s", error)
+
+    def _tries_again(self, state: RunState, error: ProviderError) -> bool:
+        """Whether the request is sent again without asking. Nobody would try a sub-agent again; a root run's user is there, so only a
+        connection that dropped in the middle of a reply is mended, not a silence that was borne for minutes."""
+        if not error.recoverable:
+            return False
+        if state.parent_run_id is not None:
+            return state.retries + 1 < limits.CHILD_ATTEMPTS
+        return self._begun and error.code != "timeout" and state.retries + 1 < limits.REPLY_ATTEMPTS
+
 
 def retry_delay(retries: int, chance: float, asked_s: float | None = None) -> float:
-    """Seconds before a sub-agent's next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
+    """Seconds before the next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
     (0–1), so that several do not come back at once. A wait the server asked for is kept, up to ``limits.CHILD_WAIT_S``."""
     first, longest = limits.CHILD_RETRY_S
     return max(min(longest, first * 2**retries) * (1 - chance / 4), min(asked_s or 0.0, limits.CHILD_WAIT_S))
-
-
-def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
-    """The reply with call ids that are unique in the run: some servers number the calls of each reply from zero again."""
-    calls = []
-    taken = set(used)
-    for call in reply.tool_calls:
-        name = call.id or "call"
-        fresh, number = call.id or "call-1", 1
-        while fresh in taken:
-            number += 1
-            fresh = f"{name}-{number}"
-        taken.add(fresh)
-        calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
-    return reply.model_copy(update={"tool_calls": tuple(calls)})

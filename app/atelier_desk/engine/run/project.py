@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.chat import LOADING, FinishReason, Usage
 from atelier_desk.domain.events import (
     CallStatus,
     ContextCompacted,
@@ -27,11 +27,13 @@ from atelier_desk.domain.events import (
     TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
+    ToolsRefused,
     UserMessage,
 )
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.engine.notice_words import TOOLS_REFUSED
 from atelier_desk.engine.run import project_team
 from atelier_desk.engine.run.projection import (
     Chunk,
@@ -48,6 +50,7 @@ from atelier_desk.engine.run.projection import (
     waiting_or,
 )
 from atelier_desk.engine.run.state import RunState
+from atelier_desk.tools.ids import stable_id
 
 __all__ = ["Chunk", "Projection", "Totals", "project", "project_task", "project_team"]
 
@@ -92,8 +95,15 @@ def _user_message(at: In, body: UserMessage, out: Projection) -> None:
 @on(ModelReplied)
 def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
     reply = body.reply
-    if reply.content or reply.reasoning:
-        data: dict[str, Any] = {"message_id": body.message_id, "role": "assistant", "content": reply.content}
+    finish = reply.finish_reason
+    # A reply that only calls tools says nothing to anybody.
+    if reply.content or reply.reasoning or not reply.tool_calls:
+        data: dict[str, Any] = {
+            "message_id": body.message_id,
+            "role": "assistant",
+            "content": reply.content,
+            "finish_reason": finish.value,
+        }
         if reply.reasoning:
             data["reasoning"] = reply.reasoning
         out.chunks.append((ChunkType.MESSAGE, data))
@@ -111,6 +121,7 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
             provider=body.provider,
             usage=body.usage,
             duration_ms=body.duration_ms,
+            details={} if finish.whole else {"finish_reason": finish.value},
         )
     )
     _usage(at, body.usage, out, body.context_tokens, body.context_window)
@@ -168,7 +179,23 @@ def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
 
 @on(ModelRetried)
 def _model_retried(at: In, body: ModelRetried, out: Projection) -> None:
-    out.chunks.append((ChunkType.RETRY, {"reason": body.reason, "details": {"attempt": body.attempt, "delay_s": body.delay_s}}))
+    details: dict[str, Any] = {"attempt": body.attempt, "delay_s": body.delay_s}
+    _retry(at, out, body.reason, details)
+
+
+def _retry(at: In, out: Projection, reason: str, details: dict[str, Any]) -> None:
+    """One item of the transcript however often the provider tries: the newest attempt takes the place of the one before."""
+    row = notice(at, "retry", reason=reason, **details)
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", "retry")})
+    out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
+    if reason != LOADING:
+        # That a model is loaded is said while it is, and no part of the conversation afterwards.
+        out.messages.append(row)
+
+
+@on(ToolsRefused)
+def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
+    _retry(at, out, TOOLS_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason})
 
 
 @on(ToolCallStarted)
@@ -345,6 +372,9 @@ def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
 
 @on(RunPaused)
 def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
+    if body.reason is PauseReason.INTERRUPTED:
+        _interrupted(at, body, out)
+        return
     out.chunks.append(status_chunk(RunStatus.PAUSED))
     if at.after.parent_run_id is not None:
         if body.reason is not PauseReason.USER:
@@ -354,6 +384,13 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
             out.chunks.append(complete_chunk("limited"))
+
+
+def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
+    """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
+    out.chunks.append((ChunkType.RUN_STATUS, {"status": RunStatus.INTERRUPTED.value, "ended": body.ended}))
+    out.messages.append(notice(at, "run_interrupted", ended=body.ended))
+    out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
 
 
 @on(RunResumed)
@@ -378,6 +415,7 @@ def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
     if body.status is not RunStatus.COMPLETED or body.summary:
         out.messages.append(notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
     if at.after.parent_run_id is None:
-        out.chunks.append(complete_chunk(body.status.value, body.error))
+        finish = at.after.finish if body.status is RunStatus.COMPLETED else FinishReason.STOP
+        out.chunks.append(complete_chunk(body.status.value, body.error, finish))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

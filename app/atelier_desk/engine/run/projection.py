@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.events import EventBody, RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import ChunkType
@@ -99,10 +99,13 @@ def status_chunk(status: RunStatus) -> Chunk:
     return ChunkType.RUN_STATUS, {"status": status.value}
 
 
-def complete_chunk(status: str, error: str = "") -> Chunk:
+def complete_chunk(status: str, error: str = "", finish: FinishReason = FinishReason.STOP) -> Chunk:
+    """The end of a turn; ``finish_reason`` is there when its last reply is not whole."""
     data: dict[str, Any] = {"status": status}
     if error:
         data["error"] = error
+    if not finish.whole:
+        data["finish_reason"] = finish.value
     return ChunkType.WORKFLOW_COMPLETE, data
 
 

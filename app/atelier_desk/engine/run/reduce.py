@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
+    EventBody,
     Injected,
     LimitReached,
     LoopDetected,
@@ -32,6 +34,7 @@ from atelier_desk.domain.events import (
     TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
+    ToolsRefused,
     UserMessage,
     WindowLearned,
 )
@@ -74,18 +77,27 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
         raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
     elapsed = state.elapsed_ms
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
-    if state.status is RunStatus.PROCESSING and state.last_time is not None and not isinstance(body, RunResumed):
+    if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
     state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
 
 
+def _after_a_gap(body: EventBody) -> bool:
+    """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    return found or isinstance(body, RunResumed)
+
+
 def _with_status(state: RunState) -> RunState:
     """The status follows from what is open; an end and a pause come from their own events."""
     if state.status.final or state.failed:
         return state
-    status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
+    if state.pause is PauseReason.INTERRUPTED:
+        status = RunStatus.INTERRUPTED
+    else:
+        status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
     return state if status is state.status else evolve(state, status=status)
 
 
@@ -180,6 +192,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         retries=0,
         steps=steps,
         message_id=body.message_id,
+        finish=FinishReason.TOOL_CALLS if reply.tool_calls else reply.finish_reason,
         final_only=False,
     )
     if reply.tool_calls:
@@ -211,6 +224,11 @@ def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent)
 @on(ModelRetried)
 def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
     return evolve(state, retries=state.retries + 1) if body.again else state
+
+
+@on(ToolsRefused)
+def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunState:
+    return evolve(state, tools_refused=True)
 
 
 @on(ToolCallStarted)
@@ -318,7 +336,7 @@ def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunS
 
 @on(RunPaused)
 def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
-    return evolve(state, pause=body.reason)
+    return evolve(state, pause=body.reason, ended=body.ended)
 
 
 @on(RunResumed)
@@ -332,9 +350,12 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         state,
         raised=tuple(sorted(raised.items())),
         pause=None,
+        ended=None,
         limit=None,
         failed=False,
         error="",
+        # A person tries again: what was tried before does not count any more.
+        retries=0 if state.failed else state.retries,
         recent=recent,
         mode=mode,
         steps=body.steps if mode == "stepping" else None,

@@ -9,8 +9,17 @@ from typing import Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.chat import ImagePart, ToolCall, Usage
-from atelier_desk.domain.events import LimitKind, LimitReached, OutputShown, PauseReason, Retention, ToolCallStarted, UserMessage
+from atelier_desk.domain.chat import FinishReason, ImagePart, ToolCall, Usage
+from atelier_desk.domain.events import (
+    Ended,
+    LimitKind,
+    LimitReached,
+    OutputShown,
+    PauseReason,
+    Retention,
+    ToolCallStarted,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -120,6 +129,7 @@ class RunState:
         window: tokens of the model's window as the server told it, None when it did not have to.
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
+        ended: what ended, while the run is held because it was interrupted.
         failed: the model could not be reached; a resume tries again.
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
@@ -127,6 +137,8 @@ class RunState:
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         retries: failed model requests in a row that were tried again.
+        tools_refused: the server takes no tool definitions; calls are written as text.
+        finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
 
@@ -163,6 +175,8 @@ class RunState:
     asked_parent: str = ""
     handed: tuple[OutputShown, ...] = ()
     retries: int = 0
+    tools_refused: bool = False
+    finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
     needs_model: bool = False
@@ -182,6 +196,7 @@ class RunState:
     overflows: int = 0
     steps: int | None = None
     pause: PauseReason | None = None
+    ended: Ended | None = None
     limit: LimitReached | None = None
     ending: Ending | None = None
     failed: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
@@ -18,6 +19,12 @@ from atelier_desk.policy import budget, loop_guard
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.teams.results import compose
 
+NOT_WHOLE = {
+    FinishReason.LENGTH: "This report was cut off at the model's limit of length.",
+    FinishReason.CONTENT_FILTER: "This report was withheld or cut off by the model server's content filter.",
+    FinishReason.EMPTY: "The agent ended with an empty reply.",
+}
+"""What a sub-agent's parent is told of a last reply that is not whole."""
 REST_HINT = "Ask the sub-agents for shorter reports."
 
 
@@ -214,4 +221,8 @@ def _are_you_done(names: list[str]) -> str:
 
 
 def _last_reply(state: RunState) -> str:
-    return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
+    said = next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
+    if state.parent_run_id is None or state.finish.whole:
+        return said
+    # The parent must not take half a report for a whole one.
+    return f"{said}\n\n[{NOT_WHOLE[state.finish]}]".lstrip()

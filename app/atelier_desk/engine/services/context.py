@@ -48,9 +48,11 @@ class Gate(Protocol):
 
 
 class RunControl(Protocol):
-    """The part of the run manager that services need. ``slots`` is how many runs may work at once."""
+    """The part of the run manager that services need. ``slots`` is how many runs may work at once, ``inactivity_s`` how many seconds a
+    model may be silent."""
 
     slots: int
+    inactivity_s: float
 
     def active(self, workflow_id: str) -> str | None: ...
 

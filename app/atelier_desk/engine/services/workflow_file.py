@@ -15,6 +15,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from atelier_desk.engine.notice_words import retry_words, unfinished_words
 from atelier_desk.engine.services.transcript import TranscriptEntry
 from atelier_desk.i18n import _
 
@@ -66,17 +67,31 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     message = entry.message
     when = message.created_at.strftime("%Y-%m-%d %H:%M")
     if message.role is MessageRole.NOTICE:
-        lines = [f"> {line}" for line in message.content.splitlines() or [message.kind]]
+        lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
         return [*lines, ""]
     who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
     lines = [f"## {_plain(who)} · {when}", ""]
     if message.content:
         lines += [message.content, ""]
+    finish = str(message.details.get("finish_reason", ""))
+    title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
+    if title:
+        lines += [f"> {_('{title}. {text}', title=title, text=text)}", ""]
     for call in entry.calls:
         lines += _call(call)
     if entry.question is not None:
         lines += _question(entry.question)
     return lines
+
+
+def _notice(message: Message) -> str:
+    """The words of a notice that has no text of its own."""
+    details = message.details
+    if message.kind != "retry":
+        return message.kind
+    said = str(details.get("message") or "")
+    title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), "", said)
+    return _("{title}. {text}", title=title, text=text)
 
 
 def _call(call: ToolExecution) -> list[str]:

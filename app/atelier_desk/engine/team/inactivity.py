@@ -50,7 +50,7 @@ class InactivityWatch:
         live: LiveRuns,
         teams: Teams,
         *,
-        timeout_s: float = limits.CHILD_INACTIVITY_S,
+        timeout_s: float = limits.INACTIVITY_S,
         check_s: float = limits.CHILD_CHECK_S,
     ) -> None:
         self._env = env

@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, RetryDelta
+from atelier_desk.domain.chat import LOADING, ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderHealth
@@ -21,7 +21,6 @@ from atelier_desk.llm.local.process import ServerConfig, ServerProcess
 if TYPE_CHECKING:
     from atelier_desk.llm.local.client import LocalChat
 
-LOADING = N_("Loading the model {model}")
 _RESTARTS = 1
 """How often a request whose server died before anything was shown is tried again."""
 _REAP_S = 1.0
@@ -108,7 +107,7 @@ class LocalProvider:
         for attempt in range(1, _RESTARTS + 2):
             shown = False
             if not self._serves(config):
-                yield RetryDelta(attempt=attempt, delay_s=0.0, reason=_(LOADING, model=config.alias))
+                yield RetryDelta(attempt=attempt, delay_s=0.0, reason=LOADING)
             try:
                 async with self._serving(config), aclosing(self._answer(request)) as deltas:
                     async for delta in deltas:

@@ -11,6 +11,8 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.format import NARROW
+from atelier_desk.domain import limits
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
@@ -25,7 +27,7 @@ SAVE_MS = 250
 
 @settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"))
 class GeneralPage(SettingsPage):
-    """``language-select``, ``theme-select``, font scale, notifications, how many workflows run at once."""
+    """``language-select``, ``theme-select``, font scale, notifications, how many workflows run at once, how long a model may be silent."""
 
     topics = ("settings",)
 
@@ -50,6 +52,12 @@ class GeneralPage(SettingsPage):
         self.running.setObjectName("workflows-running")
         self.running.setRange(1, 32)
         self._running_row = self.row(work, self.running)
+        self.inactivity = QSpinBox(self)
+        self.inactivity.setObjectName("inactivity")
+        self.inactivity.setRange(*limits.INACTIVITY)
+        self.inactivity.setSingleStep(30)
+        self.inactivity.setKeyboardTracking(False)  # a number half typed is not meant
+        self._inactivity_row = self.row(work, self.inactivity)
         self.fsync = QCheckBox(self)
         self.fsync.setObjectName("fsync")
         self._fsync_row = self.row(work, self.fsync)
@@ -64,6 +72,7 @@ class GeneralPage(SettingsPage):
         self.notifications.clicked.connect(lambda on: self._save(notifications=on))
         self.fsync.clicked.connect(lambda on: self._save(fsync=on))
         self.running.valueChanged.connect(lambda value: self._save(workflows_running=value))
+        self.inactivity.valueChanged.connect(lambda value: self._save(inactivity_s=value))
         self.retranslate()
 
     def _build_scale(self) -> QWidget:
@@ -87,7 +96,7 @@ class GeneralPage(SettingsPage):
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        for widget in (self.language, self.theme, self.scale, self.notifications, self.running, self.fsync):
+        for widget in (self.language, self.theme, self.scale, self.notifications, self.running, self.inactivity, self.fsync):
             widget.blockSignals(True)
         self.language.setCurrentIndex(self.language.findData(settings.language))
         self.theme.setCurrentIndex(self.theme.findData(settings.theme))
@@ -95,8 +104,9 @@ class GeneralPage(SettingsPage):
             self.scale.setValue(round(settings.font_scale / SCALE_STEP))
         self.notifications.setChecked(settings.notifications)
         self.running.setValue(settings.workflows_running)
+        self.inactivity.setValue(settings.inactivity_s)
         self.fsync.setChecked(settings.fsync)
-        for widget in (self.language, self.theme, self.scale, self.notifications, self.running, self.fsync):
+        for widget in (self.language, self.theme, self.scale, self.notifications, self.running, self.inactivity, self.fsync):
             widget.blockSignals(False)
         self._show_scale()
 
@@ -137,6 +147,9 @@ class GeneralPage(SettingsPage):
             _("Notifications"), _("Call me when an agent needs me, or a conversation I am not looking at has finished.")
         )
         self._running_row.set_texts(_("Workflows at work at once"), _("Others wait their turn."))
+        self.inactivity.setSuffix(f"{NARROW}s")
+        silent = _("A model that says nothing for this long, or a sub-agent that does nothing, is ended with an error.")
+        self._inactivity_row.set_texts(_("Longest silence"), silent)
         slow = _("Off is faster and survives a killed program, but not a power cut. Takes effect at the next start.")
         self._fsync_row.set_texts(_("Wait for the disk at each step"), slow)
         self._show_scale()

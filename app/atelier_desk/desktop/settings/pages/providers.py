@@ -32,6 +32,8 @@ def health_text(health: ProviderHealth) -> str:
     """The result of a test in one sentence."""
     if not health.ok:
         return health.message or _("The test failed.")
+    if not health.models and health.message:
+        return _("Works: answered in {ms} ms. {note}", ms=health.latency_ms, note=health.message)
     models = ngettext("{n} model", "{n} models", health.models)
     return _("Works: answered in {ms} ms, {models}", ms=health.latency_ms, models=models)
 
@@ -69,6 +71,13 @@ class ProvidersPage(SettingsPage):
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
+        self.reset = QPushButton(self)
+        self.reset.setObjectName("model-reset")
+        self.reset.setEnabled(False)
+        mark(self.reset, "quiet")
+        models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
+        self.models.itemSelectionChanged.connect(self._check_model)
+        self.reset.clicked.connect(lambda *_: self._reset_model())
         self._downloads_heading, downloads = self.section()
         self._downloads_card = downloads
         mark(downloads, "plain")
@@ -101,8 +110,14 @@ class ProvidersPage(SettingsPage):
         row.addStretch(1)
         row.addWidget(self.test)
         row.addWidget(self.save)
+        self.use_found = QPushButton(self)
+        self.use_found.setObjectName("provider-use-found")
+        self.use_found.hide()
+        self._found_url = ""
+        card.body.addWidget(self.use_found)
         card.body.addLayout(row)
         self.form.changed.connect(self._check)
+        self.use_found.clicked.connect(lambda *_: self._use_found())
         self.forget.clicked.connect(lambda *_: self.call(lambda a: a.providers.clear_key(self._chosen)))
         self.test.clicked.connect(lambda *_: self.run_test())
         self.save.clicked.connect(lambda *_: self.store())
@@ -145,6 +160,7 @@ class ProvidersPage(SettingsPage):
             return
         if name != self._chosen:
             self.busy.hide()
+            self.use_found.hide()
         self._adding, self._chosen = False, name
         self._show_form(self.current())
         self.jobs.start(self._load_models(name), "models")
@@ -172,6 +188,7 @@ class ProvidersPage(SettingsPage):
             return
         if name == self._chosen and not self._adding:
             self.models.show_models(models)
+            self._check_model()
 
     def _check(self) -> None:
         config = self.current()
@@ -205,6 +222,7 @@ class ProvidersPage(SettingsPage):
         self._adding = True
         self.list.setCurrentRow(-1)
         self.busy.hide()
+        self.use_found.hide()
         self._show_form(None)
         self.form.prefill(kind, free, url)
         self._check()
@@ -217,11 +235,15 @@ class ProvidersPage(SettingsPage):
     async def _store(self) -> bool:
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
-            config, key, new = self.form.config(), self.form.key(), self._adding
+            config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
             await self.bridge.call(lambda a: a.providers.save(config, new=new))
             kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
-        except ValidationError:
-            self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
+            kept = (await self.bridge.call(lambda a: a.providers.set_headers(config.name, secrets)) if secrets else True) and kept
+        except ValidationError as error:
+            if any("api_version" in each["loc"] for each in error.errors()):
+                self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
+            else:
+                self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
             return False
         except Exception as error:
             self.busy.note(error_text(error), "error")
@@ -244,6 +266,7 @@ class ProvidersPage(SettingsPage):
             name = self._chosen
             health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
             self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self._offer(name, health)
             self.test.setEnabled(True)
             if health.ok:
                 await self._load_models(name)
@@ -253,6 +276,20 @@ class ProvidersPage(SettingsPage):
         if testing is not None:
             self.busy.watch(testing, _("Testing…"))
 
+    def _offer(self, name: str, health: ProviderHealth) -> None:
+        """A button for the address where the server did answer."""
+        config = self.current()
+        self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
+        self.use_found.setVisible(bool(self._found_url))
+        self.use_found.setText(_("Use {url}", url=self._found_url))
+        self.use_found.setAccessibleName(self.use_found.text())
+
+    def _use_found(self) -> None:
+        self.use_found.hide()
+        self.form.url.setText(self._found_url)
+        self._check()
+        self.run_test()
+
     def _ask_remove(self) -> None:
         config = self.current()
         if config is None:
@@ -261,7 +298,7 @@ class ProvidersPage(SettingsPage):
         def remove() -> None:
             self.jobs.once(("remove", config.name), lambda: self._remove(config))
 
-        if config.has_key:
+        if config.has_key or "" in config.headers.values():
             text = _("Remove {name} and its key?", name=config.name)
             confirm(self, text, _("The key is removed from the keyring."), _("Remove"), remove)
         else:
@@ -282,6 +319,23 @@ class ProvidersPage(SettingsPage):
 
         self.jobs.start(job())
 
+    def _check_model(self) -> None:
+        info = self.models.chosen
+        self.reset.setEnabled(info is not None and info.source in ("user", "learned"))
+
+    def _reset_model(self) -> None:
+        info = self.models.chosen
+        if info is None:
+            return
+
+        async def job() -> None:
+            try:
+                await self.bridge.call(lambda a: a.models.reset(info.provider, info.name))
+            finally:
+                await self._load_models(info.provider)
+
+        self.jobs.start(job())
+
     def retranslate(self) -> None:
         self._list_heading.setText(_("MODEL SERVERS"))
         self._models_heading.setText(_("MODELS"))
@@ -290,9 +344,10 @@ class ProvidersPage(SettingsPage):
         self.add.setText(_("Add…"))
         self.remove.setText(_("Remove"))
         self.forget.setText(_("Forget the key"))
+        self.reset.setText(_("Forget what was changed or learned"))
         self.test.setText(_("Test"))
         self.save.setText(_("Save"))
-        for button in (self.add, self.remove, self.forget, self.test, self.save):
+        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save):
             button.setAccessibleName(button.text())
             button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:

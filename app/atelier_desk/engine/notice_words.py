@@ -1,0 +1,102 @@
+"""What happens in a run, in words that the window and the command line share: why a request is sent again, how a reply ended, limits."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.chat import LOADING, FinishReason
+from atelier_desk.i18n import N_, _
+
+TOOLS_REFUSED = "tools_refused"
+"""Why a request is sent again without tool definitions."""
+RETRY_REASONS = {
+    "rate_limited": N_("the server limits the number of requests"),
+    "overloaded": N_("the server is busy"),
+    "server_error": N_("the server had an error of its own"),
+    "unreachable": N_("the server cannot be reached"),
+    "proxy": N_("the proxy does not answer"),
+    "truncated": N_("the connection broke"),
+    "timeout": N_("the server did not answer in time"),
+}
+"""By the code of the error; what is not here is a sentence already."""
+LIMITS = {
+    "iterations": N_("Limit of steps reached"),
+    "tool_calls": N_("Limit of tool calls reached"),
+    "tokens": N_("Limit of tokens reached"),
+    "cost": N_("Limit of cost reached"),
+    "time": N_("Limit of time reached"),
+}
+COMPACTIONS = {
+    "cut_results": N_("old tool results are sent in short form"),
+    "cut_message": N_("a long message is sent in short form"),
+    "summary": N_("older messages were summed up by the model"),
+    "digest": N_("older messages were summed up"),
+}
+"""By the method of a compaction."""
+UNFINISHED = {
+    FinishReason.LENGTH: (
+        N_("The reply was cut off"),
+        N_("It reached the most tokens a reply may have, or the end of the model's window."),
+    ),
+    FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The model's server withheld or cut it with its content filter.")),
+    FinishReason.EMPTY: (N_("The reply is empty"), N_("The model gave neither text nor a tool call.")),
+}
+ONLY_THOUGHT = (N_("The model only thought"), N_("Its answer is missing: all it gave were thoughts."))
+CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the most tokens a reply may have."))
+GO_ON = {
+    FinishReason.LENGTH: N_("Go on exactly where you stopped."),
+    FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
+    FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
+}
+"""What is said to the model so that it goes on: an ordinary message, which every kind of server takes."""
+
+
+def retry_reason(reason: str) -> str:
+    """Why a request is sent again, in the reader's language."""
+    return _(RETRY_REASONS[reason]) if reason in RETRY_REASONS else reason
+
+
+def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tuple[str, str]:
+    """Title and text of a request that is sent again.
+
+    Args:
+        delay: the wait before it, in words; empty when there is none.
+        message: what the server said.
+    """
+    if reason == LOADING and delay:
+        return _("Loading the model"), _("The server is not done with it; it is asked again in {delay}.", delay=delay)
+    if reason == LOADING:
+        return _("Loading the model"), _("It is read from the disk; the answer comes after that.")
+    if reason == TOOLS_REFUSED:
+        text = _(
+            "Calls are written as text (xml) from now on; this is remembered for the model. The server said: {message}", message=message
+        )
+        return _("The server does not take tool definitions"), text
+    if delay:
+        text = _("Attempt {attempt} in {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
+    else:
+        text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
+    return _("Trying the model again"), text
+
+
+def unfinished_words(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:
+    """Title and text of how a reply ended that is not whole; both empty for one that is.
+
+    Args:
+        content, thought: whether there is text, and whether there are thoughts.
+    """
+    reason = reason_of(finish)
+    if reason.whole:
+        return "", ""
+    words = UNFINISHED[reason]
+    if thought and not content:
+        words = {FinishReason.EMPTY: ONLY_THOUGHT, FinishReason.LENGTH: CUT_IN_THOUGHT}.get(reason, words)
+    return _(words[0]), _(words[1])
+
+
+def go_on_words(finish: str) -> str:
+    """What a person who presses "Go on" says, in their language."""
+    return _(GO_ON.get(reason_of(finish), GO_ON[FinishReason.LENGTH]))
+
+
+def reason_of(finish: str) -> FinishReason:
+    """The reason by its value; anything unknown counts as whole."""
+    return FinishReason(finish) if finish in set(FinishReason) else FinishReason.STOP

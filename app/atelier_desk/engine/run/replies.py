@@ -1,0 +1,63 @@
+"""What is made of a reply before it is committed: how it ended, what it used, and call ids that are unique. Pure."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.chat import ChatReply, FinishReason, Usage
+from atelier_desk.llm.tokens import estimate
+
+MANY_TIMES = 20
+SLACK = 10_000
+"""A count is believed up to ``MANY_TIMES`` our own estimate and ``SLACK`` tokens more: templates, images and hidden thoughts are not in
+the estimate, but nothing real is further off."""
+MOST_COST = 1_000.0
+"""US dollars; no single reply costs more."""
+
+
+def judged(reply: ChatReply) -> ChatReply:
+    """The reply with the reason of its end as it is, also where the server called nothing at all a stop."""
+    reason = reply.finish_reason
+    if reply.tool_calls and reason is FinishReason.STOP:
+        reason = FinishReason.TOOL_CALLS
+    elif not reply.tool_calls and not reply.content.strip() and reason not in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER):
+        reason = FinishReason.EMPTY
+    return reply if reason is reply.finish_reason else reply.model_copy(update={"finish_reason": reason})
+
+
+def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
+    """What the reply used: the server's counts, and our estimate in the place of each that is missing or cannot be true.
+
+    Args:
+        tokens_input: our estimate of what was sent.
+        most_output: tokens the reply was allowed to have.
+    """
+    written = estimate(reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls))
+    told = reply.usage
+    if told is None:
+        return Usage(tokens_input=tokens_input, tokens_output=written, estimated=True)
+    usable_input = 0 <= told.tokens_input <= MANY_TIMES * tokens_input + SLACK
+    usable_output = 0 <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
+    sent = told.tokens_input if usable_input else tokens_input
+    said = told.tokens_output if usable_output else written
+    return Usage(
+        tokens_input=sent,
+        tokens_output=said,
+        tokens_cached=min(max(told.tokens_cached, 0), sent) if usable_input else 0,
+        tokens_reasoning=min(max(told.tokens_reasoning, 0), said) if usable_output else 0,
+        cost=told.cost if 0 <= told.cost <= MOST_COST else 0.0,
+        estimated=told.estimated or not (usable_input and usable_output),
+    )
+
+
+def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
+    """The reply with call ids that are unique in the run: some servers number the calls of each reply from zero again."""
+    calls = []
+    taken = set(used)
+    for call in reply.tool_calls:
+        name = call.id or "call"
+        fresh, number = call.id or "call-1", 1
+        while fresh in taken:
+            number += 1
+            fresh = f"{name}-{number}"
+        taken.add(fresh)
+        calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
+    return reply.model_copy(update={"tool_calls": tuple(calls)})

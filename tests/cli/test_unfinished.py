@@ -1,0 +1,107 @@
+"""What a person in a terminal sees of a reply that is not whole, and how it goes on."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from atelier_desk.cli import words
+from atelier_desk.cli.notices import notice
+from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.i18n import set_language
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.cli.conftest import Cli
+
+CUT = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
+THOUGHT = ChatReply(reasoning="I should answer.")
+
+
+def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> None:
+    model = ScriptedModel([CUT, " three."])
+    result = cli("run", "count", steps=model)
+    assert (result.status, result.out) == (0, "One, two,\n")
+    lines = result.err.splitlines()
+    assert lines[0].startswith("The reply was cut off.")
+    (hint,) = [line for line in lines if line.startswith("To go on: ")]
+    command = shlex.split(hint.removeprefix("To go on: "))
+    assert command[0] == "atelier"
+    again = cli(*command[1:], steps=model)
+    assert (again.status, again.out) == (0, " three.\n")
+    assert "cut" not in again.err
+    assert [message.content for message in model.requests[1].messages[-3:]] == ["count", "One, two,", "Go on exactly where you stopped."]
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "english", "french"),
+    [
+        (CUT, "length", "The reply was cut off.", "La réponse a été coupée."),
+        (ChatReply(content=""), "empty", "The reply is empty.", "La réponse est vide."),
+        (THOUGHT, "empty", "The model only thought.", "Le modèle n’a fait que réfléchir."),
+        (
+            THOUGHT.model_copy(update={"finish_reason": FinishReason.LENGTH}),
+            "length",
+            "The model was still thinking when",
+            "Le modèle réfléchissait encore quand",
+        ),
+        (ChatReply(content="No", finish_reason=FinishReason.CONTENT_FILTER), "content_filter", "The reply was filtered.", "filtrée."),
+    ],
+)
+def test_json_stays_json_and_standard_error_says_it(cli: Cli, reply: ChatReply, finish: str, english: str, french: str) -> None:
+    result = cli("run", "go", "--json", steps=[reply])
+    assert result.status == 0
+    assert result.of("message")[-1]["finish_reason"] == finish
+    assert result.of("workflow_complete")[-1]["finish_reason"] == finish
+    assert english in result.err
+    assert french in cli("run", "go", "--lang", "fr", steps=[reply]).err
+
+
+def test_a_whole_reply_says_nothing(cli: Cli) -> None:
+    result = cli("run", "go", "--json", steps=["Done."])
+    assert result.of("message")[-1]["finish_reason"] == "stop"
+    assert result.err == ""
+
+
+def test_in_a_conversation_one_just_writes_on(cli: Cli) -> None:
+    result = cli("chat", steps=[CUT, " three."], typed="count\nGo on exactly where you stopped.\n")
+    assert "To go on, write: Go on exactly where you stopped." in result.err
+    assert "atelier run" not in result.err
+    assert result.out == "One, two,\n three.\n"
+
+
+def test_help_tells_what_the_status_means(cli: Cli) -> None:
+    shown = " ".join(cli("run", "--help").out.split())
+    assert "0 completed, 1 failed, 2 wrong usage" in shown
+    assert "finish_reason" in shown
+
+
+# -- words and numbers ---------------------------------------------------------------------------------------------------------------
+
+
+def said(kind: ChunkType, **data: object) -> str:
+    return notice(StreamEvent(workflow_id="w", chunk_type=kind, data=data))[0]
+
+
+def test_notices_have_rounded_numbers_and_words() -> None:
+    wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
+    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 in 0.4 s: the server limits the number of requests"
+    limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
+    assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
+    assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
+    assert "3 min 05 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
+    set_language("fr")
+    try:
+        assert said(ChunkType.RETRY, **wait) == "Nouvel essai du modèle. Tentative 2 dans 0,4 s : le serveur limite le nombre de requêtes"
+        assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12 $ sur 0,10 $"
+        assert words.number(1234567.5, 1) == "1\u202f234\u202f567,5"
+    finally:
+        set_language("en")
+
+
+def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
+    text = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 1, "delay_s": 0.0})
+    assert text.startswith("Loading the model.")
+    assert "0" not in text
+    waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
+    assert waits == "Loading the model. The server is not done with it; it is asked again in 4.2 s."

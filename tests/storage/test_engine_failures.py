@@ -1,0 +1,181 @@
+"""The engine fails for a while: errors say so, what is acknowledged stays, what is refused never comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import preflight, tables, writer
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.engine import Engine, Outcome
+from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.store import Statement, Store
+from tests.storage.programs import run
+
+EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"
+
+
+async def names(store: Store) -> list[str]:
+    return sorted(await store.query("SELECT VALUE name FROM workflow"))
+
+
+def named(name: str) -> Statement:
+    return upsert(tables.WORKFLOWS, Workflow(name=name))
+
+
+class Failing:
+    """Lets commits of a store fail as on a broken disk: before they are done, or after (``kept``)."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kept = False
+        self.times = 1
+        real: Callable[..., Awaitable[list[Outcome]]] = store._engine.run
+
+        async def run(sql: str, params: dict[str, Any]) -> list[Outcome]:
+            if not sql.startswith("BEGIN") or not self.times:
+                return await real(sql, params)
+            self.times -= 1
+            if self.kept:
+                await real(sql, params)
+            return [Outcome(True, None), Outcome(False, "The query was not executed due to a failed transaction"), Outcome(False, EIO)]
+
+        monkeypatch.setattr(store._engine, "run", run)
+
+
+async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are_kept(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        Failing(store, monkeypatch)
+        with pytest.raises(StorageError, match="could not be read or written") as caught:
+            await store.write(named("refused"))
+        assert (caught.value.code, caught.value.recoverable) == ("io", True)
+        await store.write(named("kept"))
+        assert await names(store) == ["kept"]
+    async with await Store.open(datadir.database) as store:
+        assert await names(store) == ["kept"]
+        assert store.lost_commits == 0
+
+
+async def test_a_commit_that_was_kept_although_it_failed_is_not_reported_as_refused(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        failing = Failing(store, monkeypatch)
+        failing.kept = True
+        await store.write(named("kept"))
+        failing.times = 1
+        with pytest.raises(StorageError) as caught:
+            await store.transact(named("kept too"))
+        assert caught.value.code == "result_lost"
+        await store.write(named("later"))
+        assert await names(store) == ["kept", "kept too", "later"]
+    async with await Store.open(datadir.database) as store:
+        assert store.lost_commits == 0
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown_and_found_out_later(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        Failing(store, monkeypatch).kept = kept
+        with monkeypatch.context() as patch:
+            patch.setattr(preflight, "free_bytes", lambda path: 0)
+            with pytest.raises(StorageError, match="may be saved or not"):
+                await store.write(named("unknown"))
+            with pytest.raises(StorageError) as caught:
+                await store.write(named("refused"))
+            assert caught.value.code == "disk_full"
+        await store.write(named("later"))
+        assert await names(store) == (["later", "unknown"] if kept else ["later"])
+    async with await Store.open(datadir.database) as store:
+        assert await names(store) == (["later", "unknown"] if kept else ["later"])
+        assert store.lost_commits == 0
+
+
+async def test_all_that_waited_for_a_commit_that_failed_on_the_disk_are_refused_at_once(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        Failing(store, monkeypatch)
+        results = await asyncio.gather(*(store.write(named(str(number))) for number in range(20)), return_exceptions=True)
+        refused = [number for number, result in enumerate(results) if isinstance(result, StorageError)]
+        assert refused
+        assert await names(store) == sorted(str(number) for number in range(20) if number not in refused)
+
+
+async def test_requests_wait_while_the_database_is_opened_again(datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        await store.write(named("before"))
+        readers = [asyncio.ensure_future(names(store)) for _ in range(5)]
+        again = asyncio.ensure_future(store._engine.reopen())
+        await asyncio.sleep(0)
+        readers += [asyncio.ensure_future(names(store)) for _ in range(5)]
+        await asyncio.gather(again, store.write(named("during")))
+        assert {tuple(found) for found in await asyncio.gather(*readers)} <= {("before",), ("before", "during")}
+        assert await names(store) == ["before", "during"]
+
+
+async def test_an_engine_that_could_not_be_opened_again_is_tried_at_the_next_request(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        await store.write(named("kept"))
+        with monkeypatch.context() as patch:
+            patch.setattr("atelier_desk.storage.engine._construct", _no_files)
+            for attempt in (store._engine.reopen(), names(store), store.write(named("refused"))):
+                with pytest.raises(StorageError) as caught:
+                    await attempt
+                assert (caught.value.code, caught.value.recoverable) == ("too_many_files", True)
+        assert await names(store) == ["kept"]
+
+
+def _no_files(url: str) -> Any:
+    raise RuntimeError("IO error: Too many open files (os error 24)")
+
+
+async def test_a_closed_engine_stays_closed(datadir: DataDir) -> None:
+    engine = await Engine.open(datadir.database)
+    await engine.close()
+    with pytest.raises(StorageError, match="closed"):
+        await engine.run("RETURN 1", {})
+
+
+async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_quickly(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LOG_MAX_BYTES", 200_000)
+    async with await Store.open(datadir.database) as store:
+        for number in range(60):
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number), draft="x" * 5_000)))
+            assert store._engine.log_bytes() < 400_000
+        assert len(await names(store)) == 60
+
+
+async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Path) -> None:
+    """A real limit on file sizes, and a kill: what was refused is not in the log either."""
+    done = await asyncio.to_thread(run, "failing-log", tmp_path / "database")
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    acknowledged = {number for word, number, *_ in lines if word == "acknowledged"}
+    refused = {number for word, number, *_ in lines if word == "disk_full"}
+    assert len(acknowledged) + len(refused) == 60
+    assert len(refused) > 10
+    assert all(line[2] == "True" for line in lines if line[0] == "disk_full"), "trying again may succeed"
+    async with await Store.open(tmp_path / "database") as store:
+        assert set(await names(store)) == acknowledged
+        assert store.lost_commits == 0
+
+
+async def test_no_file_to_open_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
+    done = await asyncio.to_thread(run, "no-file-to-open", tmp_path / "database")
+    everything = str(["before", "meanwhile 0", "meanwhile 1", "meanwhile 2"])
+    assert done.stdout.splitlines() == [everything, "too_many_files True", everything], done.stderr
