@@ -138,13 +138,15 @@ class StepBar(Translated, QFrame):
         self._each(_let_go, [step.run_id for step in self.waiting])
 
     def _each(self, function: Any, run_ids: list[str]) -> None:
-        if self.waiting or self.paused:
-            self.bridge.once(self, lambda: self._do(function, run_ids))
+        if not (self.waiting or self.paused) or self._busy:
+            return
+        if self.bridge.once(self, lambda: self._do(function, run_ids)) is not None:
+            # Seen at once: the work itself begins a moment later.
+            self._busy = True
+            self._say()
 
     async def _do(self, function: Any, run_ids: list[str]) -> None:
         """Do it, and learn what waits then: until that is known a click would mean a step that was taken already."""
-        self._busy = True
-        self._say()
         try:
             for run_id in run_ids:
                 await self.bridge.call(partial(function, run_id=run_id))
