@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
 from atelier_desk.cli.output import ReaderGone, Terminal
-from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
 from atelier_desk.i18n import LANGUAGES, _, set_language
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequ
 
     if arguments.accept_loss:
         await accept_loss(root)
-    async with Atelier.open(root, language=early_language(argv)) as atelier:
+    async with Atelier.open(root, language=early_language(argv), start=arguments.needs == ENGINE) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier):
             return await perform(atelier, arguments, terminal)

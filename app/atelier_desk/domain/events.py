@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
@@ -401,4 +401,4 @@ def event_id(commit: str, index: int) -> str:
     return f"{commit[:-4]}{index % 0x10000:04x}"
 
 
-event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody)
+event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody, config=ConfigDict(defer_build=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ _NOT_OF = {
 
 def register(add: Adder) -> None:
     group = add.group("approvals", _("calls that wait for an approval"))
-    listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_")
+    listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_", needs=DATABASE)
     listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
     listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
-    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show")
+    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show", needs=DATABASE)
     show.add_argument("id", metavar="ID")
     approve = group.command("approve", _("approve a call"), "approvals:approve")
     approve.add_argument("id", metavar="ID")
@@ -41,7 +41,7 @@ def register(add: Adder) -> None:
     reject = group.command("reject", _("reject a call"), "approvals:reject")
     reject.add_argument("id", metavar="ID")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
-    group.command("rules", _("what is always allowed"), "approvals:rules")
+    group.command("rules", _("what is always allowed"), "approvals:rules", needs=DATABASE)
     forget = group.command("forget", _("ask again about what was always allowed"), "approvals:forget")
     forget.add_argument("what", choices=RULES)
     forget.add_argument("target", metavar="NAME")

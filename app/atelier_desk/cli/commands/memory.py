@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, names, number
+from atelier_desk.cli.parser import DATABASE, Adder, names, number
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def register(add: Adder) -> None:
     added.add_argument("--workflow", metavar="ID", help=_("for this workflow alone"))
     added.add_argument("--tags", metavar="A,B", type=names, default=[])
     added.add_argument("--importance", metavar="X", type=number(float, least=0, name="--importance"), help=_("0 to 1"))
-    listing = group.command("list", _("memories, the newest first"), "memory:list_")
+    listing = group.command("list", _("memories, the newest first"), "memory:list_", needs=DATABASE)
     _filters(listing)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
     search = group.command("search", _("find memories by meaning and words"), "memory:search")
@@ -34,7 +34,7 @@ def register(add: Adder) -> None:
     search.add_argument("--threshold", metavar="X", type=number(float, least=0, name="--threshold"), help=_("least relevance, 0 to 1"))
     delete = group.command("delete", _("forget a memory"), "memory:delete")
     delete.add_argument("id", metavar="ID")
-    export = group.command("export", _("memories as JSON, to standard output"), "memory:export")
+    export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
     export.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
     imported = group.command("import", _("bring exported memories back"), "memory:import_")
     imported.add_argument("file", metavar="FILE")

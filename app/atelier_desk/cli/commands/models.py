@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("models", _("models of the configured providers"))
-    listing = group.command("list", _("all models that can be reached"), "models:list_")
+    listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ KINDS = ("openai", "mistral", "ollama", "local")
 
 def register(add: Adder) -> None:
     group = add.group("providers", _("model servers"))
-    group.command("list", _("all providers"), "providers:list_")
+    group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")
     added.add_argument("--kind", choices=KINDS, required=True)
@@ -29,7 +29,7 @@ def register(add: Adder) -> None:
     remove.add_argument("name", metavar="NAME")
     test = group.command("test", _("reach a server"), "providers:test")
     test.add_argument("name", metavar="NAME")
-    models = group.command("models", _("the models a server offers"), "providers:models")
+    models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
     models.add_argument("name", metavar="NAME")
 
 

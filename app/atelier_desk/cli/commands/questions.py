@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, names
+from atelier_desk.cli.parser import DATABASE, Adder, names
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("questions", _("what agents ask"))
-    listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_")
+    listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_", needs=DATABASE)
     listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
     answer = group.command("answer", _("answer a question"), "questions:answer")
     answer.add_argument("id", metavar="ID")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ STATES = {
 
 def register(add: Adder) -> None:
     group = add.group("workflows", _("conversations and what belongs to them"))
-    listing = group.command("list", _("all workflows, the latest first"), "workflows:list_")
+    listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
     listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
-    show = group.command("show", _("the conversation of a workflow"), "workflows:show")
+    show = group.command("show", _("the conversation of a workflow"), "workflows:show", needs=DATABASE)
     show.add_argument("id", metavar="ID")
     show.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100, help=_("newest messages"))
-    search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search")
+    search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=50)
-    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export")
+    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
     export.add_argument("id", metavar="ID")
     export.add_argument("--format", choices=("json", "md"), default="json")
     imported = group.command("import", _("bring an exported workflow back"), "workflows:import_")
