@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ENGINE, TOOLS, HelpShown, Usage, parse
 from atelier_desk.i18n import _
@@ -46,6 +47,7 @@ async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: O
     try:
         if atelier is not None:
             await _prepare(atelier, arguments.needs)
+            await complete_ids(atelier, arguments)
         return await handler(atelier, arguments, out)
     except CancelledByUser as error:
         out.note(error.localized(_), "warn")

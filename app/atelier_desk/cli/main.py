@@ -196,15 +196,18 @@ def register_commands() -> None:
     set_command_handler(execute)
 
 
-def start_logging(level: str, directory: Path | None = None) -> None:
-    """Log to standard error and, once this process holds the data folder, to the file in it; keys are hidden in both."""
+def start_logging(level: str | None, directory: Path | None = None) -> None:
+    """Log to the file in the data folder, once this process holds it, and to standard error when ``level`` was asked for.
+
+    Without ``--log-level`` standard error is for people: what concerns them is said to them, in their language. Keys are hidden in both.
+    """
     from atelier_desk import logs
     from atelier_desk.llm import secrets
 
     global _redactor
     if _redactor is None:
         _redactor = logs.add_redactor(secrets.redact)
-    logs.set_up(directory, level)
+    logs.set_up(directory, level or "warning", stderr=level is not None)
 
 
 @contextmanager
@@ -223,8 +226,17 @@ def interrupts(terminal: Terminal) -> Iterator[None]:
         with suppress(ReaderGone):
             terminal.note(_("Cancelling and saving. Press Ctrl-C again to kill."), "warn")
 
+    def interrupt() -> None:
+        nonlocal count
+        if not terminal.interrupted():
+            count += 1
+            cancel()
+
     def on_signal(number: int, frame: Any) -> None:
         nonlocal count
+        if terminal.catches_interrupts:
+            loop.call_soon_threadsafe(interrupt)
+            return
         count += 1
         if count > 1:
             os._exit(CANCELLED)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from atelier_desk.cli import approval_words
+from atelier_desk.cli.figures import dollars, duration, number
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _
 
@@ -38,7 +39,7 @@ def notice(event: StreamEvent) -> Said:
         case ChunkType.TOOL_END:
             mark = "✓" if data["success"] else "✗"
             shown = data.get("error") or short(data.get("result"))
-            return f"{mark} {data['tool']} ({data['duration_ms']} ms) {shown}", "dim" if data["success"] else "warn"
+            return f"{mark} {data['tool']} ({duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
         case ChunkType.MESSAGE:
             # Of a sub-agent; what it was told stands in the line of its start.
             return (data.get("content", ""), "dim") if data.get("role") == "assistant" else ("", "")
@@ -66,10 +67,10 @@ def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
         return (text + " " + _("(in the background)") if data.get("background") else text), "dim"
     metrics = data.get("metrics") or {}
     spent = _(
-        "{seconds} s, {input} tokens in, {output} out",
-        seconds=f"{metrics.get('duration_ms', 0) / 1000:.1f}",
-        input=metrics.get("tokens_input", 0),
-        output=metrics.get("tokens_output", 0),
+        "{time}, {input} tokens in, {output} out",
+        time=duration(metrics.get("duration_ms", 0)),
+        input=number(metrics.get("tokens_input", 0)),
+        output=number(metrics.get("tokens_output", 0)),
     )
     if kind is ChunkType.SUB_AGENT_COMPLETE:
         return f"◂ {name} ({spent}) {short(data.get('report'))}", "dim"
@@ -91,15 +92,23 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             state = TASK_STATES[data["task_status"]]
             return _("Task {name}: {status}", name=data["task_name"], status=_(state))
         case ChunkType.RETRY:
-            return _("Trying again in {delay} s ({reason})", delay=details.get("delay_s"), reason=data["reason"])
+            return _("Trying again in {delay} ({reason})", delay=duration(1000 * (details.get("delay_s") or 0)), reason=data["reason"])
         case ChunkType.CONTEXT_COMPACTED:
             return _("The conversation was compacted ({method}).", method=data["reason"])
         case ChunkType.LIMIT_REACHED:
-            return _("Limit reached: {limit} {value} of {cap}", limit=data["reason"], value=details.get("value"), cap=details.get("cap"))
+            value, cap = (_amount(data["reason"], details.get(name)) for name in ("value", "cap"))
+            return _("Limit reached: {limit} {value} of {cap}", limit=data["reason"], value=value, cap=cap)
         case ChunkType.LOOP_DETECTED:
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:
             return ""
+
+
+def _amount(limit: str, value: float | None) -> str:
+    """A value of a limit in its unit: dollars, a time, or a plain number."""
+    if value is None:
+        return "?"
+    return dollars(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
 
 
 def short(value: Any) -> str:

@@ -13,7 +13,8 @@ from atelier_desk.cli import argparse_words
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "questions", "approvals", "backup", "doctor"
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "tasks", "memory", "questions", "approvals", "backup",
+    "doctor", "completion",
 )  # fmt: skip
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
@@ -44,6 +45,14 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
+        from atelier_desk.cli.ids import ids_of
+
+        found, rest = super().parse_known_args(args, namespace)
+        found.ids = {**getattr(found, "ids", {}), **ids_of(self)}
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise Usage(self.format_usage() + _("{program}: error: {problem}", program=self.prog, problem=message) + "\n")
 
@@ -62,7 +71,7 @@ def global_options() -> Parser:
     group = common.add_argument_group(_("global options"))
     group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of the program's own words"))
-    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("how much goes to standard error and the log file"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("log to standard error too, from this level on"))
     group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with what is left of it"))
     group.add_argument("--json", action="store_true", help=_("standard output carries JSON alone"))
     return common
@@ -115,7 +124,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         HelpShown: ``--help`` or ``--version`` was given.
     """
     arguments = build_parser().parse_args(list(argv))
-    for name, default in (("data_dir", None), ("lang", None), ("log_level", "warning"), ("json", False), ("accept_loss", False)):
+    for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments

@@ -38,6 +38,14 @@ class ApprovalMode(StrEnum):
     SELECTIVE = "selective"
 
 
+class Effort(StrEnum):
+    """How long a model that thinks does so before it answers, on servers that can be told."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Budget(Model):
     """Caps for one run; None means no cap. ``max_cost`` is in US dollars."""
 
@@ -53,7 +61,7 @@ class AgentConfig(Model):
     name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
     lifecycle: Lifecycle = Lifecycle.PERMANENT
     provider: str = Field(min_length=1, max_length=64)
-    model: str = Field(min_length=1, max_length=128)
+    model: str = Field(min_length=1, max_length=limits.MODEL_NAME)
     temperature: float = Field(default=0.7, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
     max_tokens: int = Field(default=4096, ge=limits.MAX_TOKENS[0], le=limits.MAX_TOKENS[1])
     system_prompt: str = Field(default="You are a helpful assistant.", min_length=1, max_length=limits.SYSTEM_PROMPT)
@@ -64,6 +72,8 @@ class AgentConfig(Model):
     tool_dialect: ToolDialect = ToolDialect.AUTO
     max_tool_iterations: int = Field(default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1])
     enable_thinking: bool = True
+    effort: Effort | None = None
+    """None leaves it to the server."""
     question_timeout_s: float = Field(default=limits.QUESTION_TIMEOUT_S, ge=0)
     """Seconds a question waits while it can be seen; 0 waits for ever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE

@@ -14,7 +14,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.chat import ChatReply, ImagePart, Usage
+from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.event_base import CallStatus, Dispatch, Event, LimitKind, PauseReason, Retention
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
@@ -122,6 +122,7 @@ class UserMessage(Event):
     message_id: str = Field(default_factory=new_id)
     content: str
     images: tuple[ImagePart, ...] = ()
+    files: tuple[TextFile, ...] = ()
     strategy: Dispatch = Dispatch.QUEUE
 
 

@@ -4,7 +4,13 @@ from typing import Final
 
 WORKFLOW_NAME: Final = 256
 MESSAGE: Final = 100_000
+ATTACHED_TEXT: Final = 100_000
+"""Characters of all text files that go with one message, together."""
+ATTACHED_FILES: Final = 20
+"""Text files that go with one message."""
+ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
+MODEL_NAME: Final = 512
 SYSTEM_PROMPT: Final = 10_000
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)

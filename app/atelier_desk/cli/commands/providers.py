@@ -1,4 +1,4 @@
-"""``atelier providers``: list, add, remove, test and models."""
+"""``atelier providers``: list, add, edit, remove, test and models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
 
+EDITABLE = ("base_url", "api_key_env", "enabled")
 KINDS = ("openai", "mistral", "ollama", "local")
 
 
@@ -25,6 +26,13 @@ def register(add: Adder) -> None:
     added.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
+    edit = group.command("edit", _("change a server; what is not named stays as it is"), "providers:edit")
+    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the kind's usual one"))
+    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable that holds the key; empty to forget it"))
+    switch = edit.add_mutually_exclusive_group()
+    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("use it"))
+    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("keep it without using it"))
     remove = group.command("remove", _("forget a server and its key"), "providers:remove")
     remove.add_argument("name", metavar="NAME")
     test = group.command("test", _("reach a server"), "providers:test")
@@ -69,6 +77,23 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     return 0
 
 
+async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.engine.services import checks
+
+    old = await atelier.providers.get(arguments.name)
+    changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None}
+    if not changes:
+        raise UsageError(N_("Name something to change; see atelier providers edit --help."))
+    config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
+    if out.json:
+        data(out, config.model_dump(mode="json"))
+    else:
+        line(out, _("Changed {name}", name=config.name))
+    return 0
+
+
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
 
@@ -82,6 +107,7 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when the server answers, 1 when not."""
+    from atelier_desk.cli.figures import duration
     from atelier_desk.cli.output import data, line
 
     health = await atelier.providers.test(arguments.name)
@@ -89,11 +115,11 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, health.model_dump(mode="json"))
     elif health.ok:
         text = ngettext(
-            "{name} answers in {ms} ms and offers {n} model.",
-            "{name} answers in {ms} ms and offers {n} models.",
+            "{name} answers in {time} and offers {n} model.",
+            "{name} answers in {time} and offers {n} models.",
             health.models,
             name=arguments.name,
-            ms=health.latency_ms,
+            time=duration(health.latency_ms),
         )
         line(out, text)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.agent_options import add_people_options
 from atelier_desk.cli.commands import own_tools
+from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import TOOLS, Adder
 from atelier_desk.i18n import N_, _
 
@@ -27,7 +28,7 @@ def register(add: Adder) -> None:
     call = group.command("call", _("call a tool as an agent would"), "tools:call")
     call.add_argument("name", metavar="NAME")
     call.add_argument("arguments", metavar="JSON", help=_("the arguments as a JSON object; - reads standard input"))
-    call.add_argument("--workflow", metavar="ID", help=_("in this workflow; without it a new one is made"))
+    add_id(call, "--workflow", "workflow", help=_("in this workflow; without it a new one is made"))
     call.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the call may use (repeatable)"))
     add_people_options(call)
     own_tools.register(group)

@@ -1,9 +1,11 @@
 """The words of the local socket: one JSON object a line, UTF-8.
 
-Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``) or
-``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it replies to) to an ``ask`` or ``read``, and ``cancel``.
-Holder: ``hello``, then ``out`` (standard output), ``err`` with ``style`` (a line for standard error), ``ask``, ``read``, and last ``exit``
-with the status; or ``error`` with ``message``.
+Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``,
+``watched``) or ``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it replies to) to an ``ask`` or ``read``,
+``interrupt`` (Ctrl-C, while the holder wants to know of it) and ``cancel``.
+Holder: ``hello``, then ``out`` (standard output), ``err`` with ``style`` (a line for standard error), ``think`` (a piece of a model's
+thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings), ``interrupts`` (whether it deals with Ctrl-C), and
+last ``exit`` with the status; or ``error`` with ``message``.
 """
 
 from __future__ import annotations

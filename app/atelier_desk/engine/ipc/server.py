@@ -32,10 +32,12 @@ CANCELLED = 130
 class RemoteOutput:
     """The terminal of another process, as the command that runs here sees it (see ``atelier_desk.cli.output.Output``)."""
 
-    def __init__(self, writer: asyncio.StreamWriter, *, json: bool, interactive: bool, cwd: str) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, *, json: bool, interactive: bool, cwd: str, watched: bool = False) -> None:
         self.json = json
         self.interactive = interactive
         self.cwd = cwd
+        self.watched = watched
+        self._on_interrupt: Callable[[], bool] | None = None
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
         self._requests = 0
@@ -46,11 +48,34 @@ class RemoteOutput:
     def note(self, text: str, style: str = "dim") -> None:
         self.send({"err": text, "style": style})
 
+    def think(self, text: str) -> None:
+        if self.watched:
+            self.send({"think": text})
+
+    def prompt(self, text: str) -> None:
+        self.send({"prompt": text})
+
     async def ask(self, prompt: str) -> str | None:
         return await self._request({"ask": prompt})
 
     async def read_input(self) -> str:
         return await self._request({"read": True}) or ""
+
+    async def read_piped(self) -> str:
+        return await self._request({"read": True, "piped": True}) or ""
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+        self._on_interrupt = handler
+        self.send({"interrupts": handler is not None})
+
+    def interrupted(self) -> bool:
+        """The client's Ctrl-C; False when nobody deals with it, and the command is to be cancelled."""
+        if self._on_interrupt is None:
+            return False
+        if not self._on_interrupt():
+            self.catch_interrupts(None)
+            return False
+        return True
 
     def send(self, message: dict[str, Any]) -> None:
         """Queue a message. A client that reads nothing for too long is dropped, which cancels its command."""
@@ -170,7 +195,11 @@ class IpcServer:
             writer.write(encode({"error": "no_commands", "message": _("The holder of the data folder runs no commands.")}))
             return
         output = RemoteOutput(
-            writer, json=bool(request.get("json")), interactive=bool(request.get("interactive")), cwd=str(request.get("cwd") or ".")
+            writer,
+            json=bool(request.get("json")),
+            interactive=bool(request.get("interactive")),
+            cwd=str(request.get("cwd") or "."),
+            watched=bool(request.get("watched")),
         )
         argv = [str(argument) for argument in request["command"]]
         task = asyncio.ensure_future(handler(self._atelier, argv, output))
@@ -198,7 +227,9 @@ class IpcServer:
                 message = await receive(reader)
             except ProtocolError:
                 message = None
-            if message is None or message.get("cancel"):
+            if message is not None and message.get("interrupt") and output.interrupted():
+                continue
+            if message is None or message.get("cancel") or message.get("interrupt"):
                 task.cancel()
                 return
             if "reply" in message:

@@ -72,6 +72,17 @@ class WorkflowService:
         checks.page(limit, offset)
         return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
 
+    async def latest(self) -> Workflow:
+        """The workflow in which something happened last.
+
+        Raises:
+            NotFoundError: there is none at all.
+        """
+        found = await self._context.repos.workflows.latest()
+        if found is None:
+            raise NotFoundError(N_("There is no workflow yet."))
+        return found
+
     async def rename(self, workflow_id: str, name: str) -> Workflow:
         return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
 
