@@ -6,6 +6,7 @@ import base64
 import contextlib
 import io
 import itertools
+import json
 import os
 import sys
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_ids_can_be_shortened_while_one_thing_alone_begins_with_them(cli: Cli) -
 def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
     def add(workflow: str, name: str, **more: Any) -> str:
         given = {"operation": "create", "name": name, **more}
-        result = cli("tools", "call", "TodoTool", output.json.dumps(given), "--workflow", workflow, "--json")
+        result = cli("tools", "call", "TodoTool", json.dumps(given), "--workflow", workflow, "--json")
         assert result.status == 0, result.err
         tasks = cli("tasks", "list", "--workflow", workflow, "--json").json
         return str(next(task["id"] for task in tasks if task["name"] == name))
@@ -216,7 +217,7 @@ def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
     assert [(task["name"], task["status"]) for task in listed] == [("Urgent", "pending"), ("Cook", "blocked"), ("Fish", "pending")]
     assert [task["name"] for task in cli("tasks", "list", "--status", "blocked", "--json").json] == ["Cook"]
     assert [task["name"] for task in cli("tasks", "list", "--limit", "1", "--offset", "1", "--json").json] == ["Cook"]
-    cli("tools", "call", "TodoTool", output.json.dumps({"operation": "complete", "task_id": fish}), "--workflow", first)
+    cli("tools", "call", "TodoTool", json.dumps({"operation": "complete", "task_id": fish}), "--workflow", first)
     assert [task["name"] for task in cli("tasks", "list", "--status", "completed", "--json").json] == ["Fish"]
     assert {task["name"] for task in cli("tasks", "list", "--workflow", first[:-1], "--json").json} == {"Fish", "Cook"}
     shown = cli("tasks", "list").out

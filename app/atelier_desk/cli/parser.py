@@ -100,8 +100,9 @@ class Adder:
         return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common)
 
 
-def build_parser() -> Parser:
-    """The whole grammar, in the current language."""
+def build_parser(argv: Sequence[str] = ()) -> Parser:
+    """The whole grammar, in the current language; for a command line that names commands and asks for no help, that of these alone."""
+    named = () if {"-h", "--help"} & set(argv) else [name for name in GROUPS if name in argv]
     argparse_words.translate()
     common = global_options()
     parser = Parser(
@@ -111,7 +112,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
     adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
-    for name in GROUPS:
+    for name in named or GROUPS:
         import_module(f"atelier_desk.cli.commands.{name}").register(adder)
     return parser
 
@@ -123,7 +124,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
-    arguments = build_parser().parse_args(list(argv))
+    arguments = build_parser(argv).parse_args(list(argv))
     for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)

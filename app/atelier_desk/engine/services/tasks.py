@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.context import ServiceContext
@@ -141,6 +140,8 @@ class TaskService:
         return moved
 
     async def _record(self, action: Literal["create", "update", "complete", "delete"], task: Task) -> Task:
+        from atelier_desk.domain.events import TaskChanged
+
         await self._context.journal.append_workflow_event(task.workflow_id, TaskChanged(action=action, task=task))
         return task
 
