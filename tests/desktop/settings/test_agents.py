@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ Find = Callable[[str], Any]
 
 
 @pytest.fixture
-async def page(window: SettingsWindow) -> Any:
+async def page(window: SettingsWindow) -> AsyncIterator[Any]:
     window.show_page("agents")
     await settle()
-    return window.page("agents")
+    shown: Any = window.page("agents")
+    yield shown
+    shown._costing.stop()  # on a slow machine it would still run when the loop of this test is gone
 
 
 async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
