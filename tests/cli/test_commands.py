@@ -238,12 +238,35 @@ def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None
         for command in ("verify", "restore"):
             failed = cli("backup", command, name)
             assert failed.status == 1
-            assert failed.err.startswith("Error: ")
+            assert failed.err.splitlines()[-1].startswith("Error: ")
     with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
         archive.writestr("../evil.txt", "x")
     assert cli("backup", "restore", "evil.zip").status == 1
     assert not (tmp_path.parent / "evil.txt").exists()
     assert cli("workflows", "show", workflow).status == 0
+
+
+def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path: Path) -> None:
+    write = ToolCall(id="c", name="ReportTool", arguments={"operation": "write", "name": "Plan", "content": "# Plan"})
+    workflow = str(cli("run", "go", "--json", steps=[[write], "done"]).events[0]["workflow_id"])
+    [listed] = cli("reports", "list", workflow, "--json").json
+    assert (listed["name"], listed["size"], len(listed["sha256"])) == ("Plan", 6, 64)
+    assert "Plan" in cli("reports", "list", workflow).out
+    assert cli("reports", "show", workflow, "Plan").out == "# Plan\n"
+    path = tmp_path / "atelier-data" / "reports" / workflow / "Plan.md"
+    path.write_text("# PlaN")
+    shown = cli("reports", "show", workflow, "Plan")
+    assert (shown.status, shown.out) == (1, "")
+    assert f"atelier reports accept {workflow} Plan" in shown.err
+    made = cli("backup", "create", "b.zip", "--json")
+    assert (made.status, made.json["damaged_files"]) == (0, [f"{workflow}/Plan.md"])
+    verified = cli("backup", "verify", "b.zip")
+    assert (verified.status, f"{workflow}/Plan.md" in verified.err) == (1, True)
+    assert {check["name"]: check["status"] for check in cli("doctor", "--json").json}["reports"] == "fail"
+    assert cli("reports", "accept", workflow, "Plan").status == 0
+    assert cli("reports", "show", workflow, "Plan", "--json").json == {"name": "Plan", "content": "# PlaN"}
+    assert cli("backup", "create", "c.zip", "--json").json["damaged_files"] == []
+    assert cli("reports", "show", workflow, "Missing").status == 2
 
 
 def test_doctor_says_what_is_there(cli: Cli) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.chat import ToolCall
 from tests.cli.conftest import Cli
 
 SHOUT = '''
@@ -59,6 +60,18 @@ def test_a_broken_file_is_status_1_with_its_reason(cli: Cli, folder: Path) -> No
     assert (confirmed.status, confirmed.json["state"]) == (1, "broken")
     assert "not today" in confirmed.err
     assert "not today" in cli("tools", "own", "list").out
+
+
+def test_a_call_over_its_time_is_told_in_french(cli: Cli, folder: Path) -> None:
+    (folder / "slow.py").write_text(
+        SHOUT.replace("@tool", "@tool(timeout_s=0.5)").replace("return", "import time; time.sleep(600); return")
+    )
+    assert cli("tools", "own", "confirm", "slow.py").status == 0
+    assert cli("tools", "call", "shout", '{"text": "hey"}', "--json").json["code"] == "timeout"
+    call = [ToolCall(id="c1", name="shout", arguments={"text": "hey"})]
+    shown = cli("--lang", "fr", "run", "Go", "--tools", "shout", steps=[call, "Trop long."])
+    assert shown.status == 0
+    assert "shout a dépassé 0,5 s et a été arrêté." in shown.err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.tool_files import HANGS, gone, until_now
+
 ROOT = Path(__file__).resolve().parents[2]
 SENTINEL = "sk-sentinel-77d1c0ffee"
 
@@ -35,10 +37,10 @@ PROGRAM = textwrap.dedent(
     if os.environ.get("TEST_HANG"):
         from atelier_desk.engine.runs import RunManager
 
-        async def hang(self, run_id):
+        async def hang(self, *given):
             await asyncio.Event().wait()
 
-        RunManager.cancel = hang
+        RunManager.interrupt = hang
 
     def opened(data_dir=None, **options):
         gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
@@ -115,13 +117,13 @@ def finished(folder: Path, *argv: str, **options: Any) -> Process:
     return process
 
 
-def test_ctrl_c_cancels_saves_and_ends_with_130(folder: Path) -> None:
+def test_ctrl_c_interrupts_saves_and_ends_with_130(folder: Path) -> None:
     process = Process(folder, "run", "go", "--json", steps=["a long answer that never ends"], gate=True)
     process.until("token")
     process.process.send_signal(signal.SIGINT)
     assert process.end() == 130
     assert process.events[-1]["chunk_type"] == "workflow_complete"
-    assert process.events[-1]["status"] == "cancelled"
+    assert process.events[-1]["status"] == "interrupted"
     shown = finished(folder, "workflows", "show", process.events[0]["workflow_id"], "--json")
     contents = [turn["message"]["content"] for turn in json.loads(shown.out)["transcript"]]
     assert contents[0] == "go"
@@ -129,8 +131,22 @@ def test_ctrl_c_cancels_saves_and_ends_with_130(folder: Path) -> None:
     assert contents[1]
 
 
+def test_ctrl_c_ends_an_own_tool_that_hangs_and_the_program(folder: Path, tmp_path: Path) -> None:
+    (folder / "tools").mkdir(parents=True)
+    (folder / "tools" / "hang.py").write_text(HANGS)
+    assert finished(folder, "tools", "own", "confirm", "hang.py").process.returncode == 0
+    process = Process(folder, "tools", "call", "hang", json.dumps({"folder": str(tmp_path)}))
+    until_now((tmp_path / "begun-0").exists)
+    pid = int((tmp_path / "begun-0").read_text())
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert gone(pid)
+    (tmp_path / "go").touch()
+    assert not (tmp_path / "effect-0").exists()
+
+
 def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:
-    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be cancelled"], gate=True, TEST_HANG="1")
+    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1")
     workflow = process.until("token")["workflow_id"]
     process.process.send_signal(signal.SIGINT)
     assert process.warned.wait(30)
@@ -164,9 +180,9 @@ def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_there(
     second.until("token")
     second.process.send_signal(signal.SIGINT)
     assert second.end() == 130
-    assert second.events[-1]["status"] == "cancelled"
+    assert second.events[-1]["status"] == "interrupted"
     workflows = json.loads(finished(folder, "workflows", "list", "--json").out)
-    assert {each["name"]: each["status"] for each in workflows} == {"hold": "running", "second": "idle"}
+    assert {each["name"]: each["status"] for each in workflows} == {"hold": "running", "second": "interrupted"}
     holder.process.send_signal(signal.SIGINT)
     assert holder.end() == 130
 
@@ -190,7 +206,7 @@ def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_go_
         assert producer.stdout is not None
         producer.stdout.close()
         _, errors = producer.communicate(timeout=60)
-        assert (producer.returncode, errors) == (1, b"")
+        assert (producer.returncode, errors) == (130 if argv[0] == "run" else 1, b"")
     assert finished(folder, "resume", "--json", steps=["there"]).events[-1]["status"] == "completed"
 
 

@@ -65,7 +65,7 @@ def test_the_prompt_can_come_from_standard_input(cli: Cli) -> None:
     [
         (["done"], [], 0, "completed"),
         ([ProviderError("it broke", code="server")], [], 1, "error"),
-        ([call("task_abandon", reason="cannot")], ["--tools", "task_abandon"], 3, "abandoned"),
+        ([call("task_abandon", reason="cannot")], [], 3, "abandoned"),
         ([calculate("1"), calculate("2", "c2"), "x"], ["--max-tokens", "1"], 4, "limited"),
         ([call("task_complete", summary="ok")], ["--tools", "task_complete"], 0, "completed"),
     ],

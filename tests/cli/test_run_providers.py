@@ -54,6 +54,20 @@ async def test_run_over_a_server(kind: ProviderKind, tmp_path: Path) -> None:
     assert events[-1]["chunk_type"] == "workflow_complete"
 
 
+async def test_an_agent_that_lists_no_control_tool_gives_up_and_the_program_says_so(tmp_path: Path) -> None:
+    async with FakeOpenAI() as server:
+        server.script(Reply(calls=[Call("task_abandon", {"reason": "There is no such file."}, id="c1")]))
+        options = ["--kind", ProviderKind.OPENAI.value, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
+        assert (await atelier(tmp_path, "providers", "add", "server", *options))[0] == 0
+        run = ["run", "Restore it.", "--provider", "server", "--model", "test-model", "--tools", "CalculatorTool"]
+        status, out = await atelier(tmp_path, *run, "--tool-mode", "direct", "--tool-dialect", "native", "--json")
+        sent = [tool["function"]["name"] for tool in server.requests[-1].json["tools"]]
+    assert status == 3
+    assert sent == ["CalculatorTool", "wait_user_response", "output", "task_complete", "task_abandon"]
+    (end,) = [event for event in map(json.loads, out.splitlines()) if event["chunk_type"] == "workflow_complete"]
+    assert end["status"] == "abandoned"
+
+
 @pytest.mark.model
 async def test_run_with_the_built_in_model(tmp_path: Path) -> None:
     status, out = await atelier(tmp_path, "run", PROMPT, "--json")

@@ -83,6 +83,23 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
     assert desk.bridge.errors == []
 
 
+async def test_every_double_click_is_one_step(desk: Desk) -> None:
+    """Also where the click comes between the engine's answer and the news of what waits then."""
+    run_id = await desk.send()
+    for words in ("Next, Tester asks its model.", "Next, Tester runs CalculatorTool.", "Next, Tester asks its model."):
+        await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]
+        before = len(desk.model.requests)
+        for _ in range(2):
+            desk.bar.take_step()
+        while desk.bar._busy:
+            desk.bar.take_step()
+            await asyncio.sleep(0)
+        assert len(desk.model.requests) <= before + 1
+    await desk.until(lambda: desk.bar.isHidden())
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert desk.bridge.errors == []
+
+
 async def test_run_on_lets_it_finish_by_itself(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: bool(desk.says))
@@ -116,6 +133,19 @@ async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
     desk.press("step-run-on")
     await desk.until(lambda: handle.current.status.final)
     await desk.until(lambda: not desk.says)
+
+
+async def test_an_interrupted_run_goes_on_from_here(desk: Desk) -> None:
+    desk.model.gate = asyncio.Event()
+    run_id = await desk.send(RunMode.AUTO)
+    await desk.until(lambda: len(desk.model.requests) == 1)
+    await desk.engine.runs.interrupt(run_id)
+    await desk.until(lambda: desk.says == "Tester was interrupted.")
+    assert desk.bar.next.isHidden()
+    desk.model.gate.set()
+    desk.press("step-run-on")
+    await desk.until(lambda: not desk.says)
+    assert (await desk.engine.runs.wait(run_id)).status is not RunStatus.INTERRUPTED
 
 
 async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -103,6 +104,20 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
         desk.until_row("task-list", name)
     assert "0 / 3" in rendered(desk.find("task-pane"))
     assert len(desk.all("tool-card")) == len(TASKS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: Callable[..., Program], number: signal.Signals) -> None:
+    first = start("--hold-at", "2", "--send", "Build the shelf")
+    first.until("holding")
+    began = time.monotonic()
+    assert first.end(number) == 0
+    # Two seconds, and what a busy machine takes to look at its processes.
+    assert time.monotonic() - began < 2 + 3
+    second = start()
+    second.until("ack workflow_complete completed")
+    assert second.said.count("ack tool_end") == 1
+    assert second.end() == 0
 
 
 def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Program], tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
+from atelier_desk.llm.local.models import ModelStore, sha256_of
+from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.llm.local.conftest import gguf_bytes
 from tests.support.servers.openai import FakeOpenAI
 
 
@@ -86,3 +89,46 @@ async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert found["data_folder"].status == "fail"
     assert (found["database"].status, found["database"].message) == ("fail", "it is locked")
     assert "keyring" not in found
+
+
+async def test_every_row_and_report_is_read_and_damage_is_named(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("w")
+        for name in ("whole", "changed"):
+            await atelier.reports.write(workflow.id, name, "text")
+        told: list[tuple[int, int]] = []
+        found = by_name(await checks(atelier, progress=lambda done, total: told.append((done, total))))
+        assert found["reports"].status == "ok"
+        assert "2 reports" in found["reports"].message
+        rows = sum((await atelier.store.counts()).values())
+        assert (rows, rows) in told
+        assert f"{rows} rows" in found["database"].message
+        path = await atelier.reports.path(workflow.id, "changed")
+        path.write_text("texT")
+        found = by_name(await checks(atelier))
+        assert found["reports"].status == "fail"
+        assert str(path) in found["reports"].message
+        assert "atelier reports accept" in found["reports"].fix
+
+
+async def test_an_own_tool_that_changed_is_a_warning(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        assert by_name(await checks(atelier))["own_tools"].status == "ok"
+        file = atelier.datadir.tools / "mine.py"
+        file.write_text("x = 1")
+        await atelier.own_tools.confirm("mine.py", (await atelier.own_tools.read("mine.py")).sha256)
+        file.write_text("x = 3")
+        check = by_name(await checks(atelier))["own_tools"]
+        assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
+
+
+async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_same(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        path = atelier.datadir.models / "tiny.gguf"
+        path.write_bytes(gguf_bytes())
+        ModelStore(atelier.datadir.models).record_download(path, sha256_of(path))
+        assert by_name(await checks(atelier))["models"].status == "ok"
+        flip(path, (path.stat().st_size - 9) * 8)
+        check = by_name(await checks(atelier))["models"]
+        assert check.status == "fail"
+        assert str(path) in check.message

@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateway import FactoryGateway
+from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Reply
+from tests.support.runs import agent
+from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
@@ -86,3 +90,36 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp
     failed = next(event for event in events if event.chunk_type is ChunkType.ERROR)
     assert (failed.data["code"], failed.data["recoverable"]) == ("unreachable", True)
     assert events[-1].data["status"] == "error"
+
+
+async def test_a_guided_model_is_shown_its_own_tools_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It calls no tools by itself, so the control tools would only take its room."""
+    monkeypatch.setattr(FactoryGateway.__init__, "__kwdefaults__", {"window": 4096, "dialect": ToolDialect.GUIDED})
+    model = ScriptedModel(["Fine."])
+    async with Atelier.open(tmp_path / "data", fsync=False, model_factory=lambda _: model) as atelier:
+        async for _event in atelier.run("go", agent=agent(tools=("CalculatorTool",))):
+            pass
+    assert [tool.name for tool in model.requests[0].tools] == ["CalculatorTool"]
+
+
+async def test_a_sub_agents_request_is_sent_three_times_in_all(tmp_path: Path) -> None:
+    """The provider's own attempts are not multiplied with those of the run."""
+    lead_calls = [Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="s1")]
+    clock = ManualClock()
+    async with (
+        FakeOpenAI() as server,
+        Atelier.open(tmp_path / "data", fsync=False, clock=clock, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
+    ):
+        server.script(Reply(calls=lead_calls), *(Failure(503) for _ in range(3)), Reply(text="I did it myself."))
+        await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=server.url, api_key_env="KEY"))
+        config = agent(provider="server", model="m", tool_dialect="native", approval="auto", tools=("SpawnAgentTool",))
+        workflow = await atelier.workflows.create()
+        run_id = await atelier.runs.send(workflow.id, "go", agent=config)
+        ended = asyncio.ensure_future(atelier.runs.wait(run_id))
+        async with asyncio.timeout(20):
+            while not ended.done():
+                if clock.sleepers:
+                    await clock.advance(1)
+                await asyncio.sleep(0.001)
+        assert (await ended).status is RunStatus.COMPLETED
+        assert len([request for request in server.requests if request.path.endswith("/chat/completions")]) == 5

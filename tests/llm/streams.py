@@ -41,12 +41,14 @@ NAMES = (
 )
 
 
-def provider(kind: str, url: str, clock: Clock, *, key: str = "", name: str = "Server") -> HttpProvider:
-    """A provider for a fake server; waits before retries are exact."""
-    vault = KeyVault(environ={})
+def provider(
+    kind: str, url: str, clock: Clock, *, key: str = "", name: str = "Server", environ: dict[str, str] | None = None, **fields: Any
+) -> HttpProvider:
+    """A provider for a fake server; waits before retries are exact. ``fields`` are more of its configuration."""
+    vault = KeyVault(environ=environ or {})
     if key:
         vault.set(name, key)
-    made = create_http_provider(ProviderConfig(name=name, kind=ProviderKind(kind), base_url=url), vault, clock)
+    made = create_http_provider(ProviderConfig(name=name, kind=ProviderKind(kind), base_url=url, **fields), vault, clock)
     made._rng = lambda: 0.0
     return made
 

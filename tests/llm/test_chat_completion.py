@@ -61,7 +61,7 @@ def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bo
         body = [json.dumps(chunk).encode() for chunk in chunks[:1]]
     else:
         body = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
-    parser = ChatCompletionParser(ask(), Where("Server"), whole=whole)
+    parser = ChatCompletionParser(ask(), Where("Server"))
     try:
         deltas = [delta for piece in body for delta in parser.feed(piece)] + parser.close()
     except ProviderError:

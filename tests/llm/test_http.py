@@ -13,8 +13,9 @@ import pytest
 from atelier_desk.domain.chat import TextDelta
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.llm import http
-from atelier_desk.llm.http import HttpClient, checked_base_url, is_loopback
+from atelier_desk.llm.http import HttpClient
 from atelier_desk.llm.retry import RetryPolicy
+from atelier_desk.llm.transport import checked_base_url, is_loopback
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply
@@ -206,10 +207,7 @@ async def test_a_wrong_key_that_the_server_repeats(openai_server: FakeOpenAI, cl
 
 
 async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
-    async def key() -> str | None:
-        return None
-
-    client = HttpClient(openai_server.url, provider="Server", key=key, clock=clock)
+    client = HttpClient(openai_server.url, provider="Server", clock=clock)
     await client.json("GET", "/models")
     await client.aclose()
     assert (await client.json("GET", "/models"))["object"] == "list"

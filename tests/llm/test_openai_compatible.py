@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, Role, TextDelta, Usage
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
@@ -148,6 +148,31 @@ async def test_a_server_that_does_not_stream(openai_server: FakeOpenAI, chat: An
     assert (reply.content, reply.reasoning, reply.tool_calls[0].arguments) == ("Hi", "hm", {"a": 1})
     assert reply.tool_calls[0].id
     assert reply.usage == Usage(tokens_input=1, tokens_output=2, tokens_reasoning=1)
+
+
+async def test_events_that_are_called_json(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="Hello", content_type="application/json", chunk_size=3))
+    assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
+
+
+async def test_json_that_is_called_events(openai_server: FakeOpenAI, chat: Any) -> None:
+    body = b"\n " + json.dumps({"choices": [{"message": {"content": "Hi"}}]}).encode()
+    openai_server.script(Reply(raw=body, chunk_size=1))
+    assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
+
+
+async def test_events_without_anything_in_them(openai_server: FakeOpenAI, chat: Any) -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]})
+    openai_server.script(Reply(raw=f"data:\n\ndata: \n\ndata: {chunk}\n\ndata:\n\ndata: [DONE]\n\n".encode()))
+    assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
+
+
+async def test_reasoning_that_is_closed_and_was_never_opened(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="12 times 7\nis 84.\n</think>\n\nIt is 84."), Reply(text="</think>\n\nIt is 84."))
+    deltas = await collect(chat.stream(ask()))
+    assert isinstance(deltas[-1], ReplyDone)
+    assert (deltas[-1].reply.reasoning, deltas[-1].reply.content) == ("12 times 7\nis 84.", "It is 84.")
+    assert reply_of(await collect(chat.stream(ask()))).content == "It is 84."
 
 
 async def test_missing_ids_get_one(openai_server: FakeOpenAI, chat: Any) -> None:

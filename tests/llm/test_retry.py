@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.chat import RetryDelta, TextDelta
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.retry import RetryPolicy, call_with_retries, retryable
+from atelier_desk.llm.retry import RetryPolicy, call_with_retries, retry_text, retryable
 from tests.llm.streams import ask, collect, joined, provider, retries
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply
@@ -49,15 +49,38 @@ async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClo
     openai_server.script(LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
-    assert retries(deltas) == [(2, 0.5, "overloaded"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
+    assert retries(deltas) == [(2, 0.5, "loading"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
 
 
 async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
-    openai_server.script(*[LOADING] * 5)
+    openai_server.script(*[Failure(503, {"error": "busy"})] * 5)
     with pytest.raises(ProviderError) as caught:
         await run(clock, chat.stream(ask()))
     assert caught.value.code == "overloaded"
     assert len(openai_server.requests) == 5
+
+
+async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(*[LOADING] * 30, Reply(text="ok"))
+    deltas = await run(clock, chat.stream(ask()))
+    assert joined(deltas)[0] == "ok"
+    assert {reason for _attempt, _delay, reason in retries(deltas)} == {"loading"}
+    openai_server.script(*[LOADING] * 40)
+    with pytest.raises(ProviderError) as caught:
+        await run(clock, chat.stream(ask()))
+    assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
+
+
+async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(Failure(409, {"error": {"message": "lock timeout"}}), Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
+
+
+def test_what_a_person_is_told_of_a_wait() -> None:
+    assert retry_text("loading", 4.2) == "The server is loading the model; it is asked again in 4 s."
+    assert retry_text("Loading the model smol", 0.0) == "Loading the model smol"
+    assert retry_text("server_error", 0.3) == "Trying again in 1 s: the server had an error of its own"
+    assert retry_text("something else", 3.0) == "Trying again in 3 s: something else"
 
 
 @pytest.mark.parametrize(

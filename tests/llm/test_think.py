@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ThinkSplitter, split_lone_close
 
 PARTS = st.lists(st.sampled_from(["<think>", "</think>", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map("".join)
 
@@ -37,6 +37,9 @@ def split(*pieces: str) -> tuple[str, str]:
         ("<thin air>", ("", "<thin air>")),
         ("The tag <think> opens and </think> closes.", ("", "The tag <think> opens and </think> closes.")),
         ("<think>a < b </ c</think>ok", ("a < b </ c", "ok")),
+        ("</think>\n\nHello", ("", "Hello")),
+        ("\n</think>Hello", ("", "Hello")),
+        ("</thinner>", ("", "</thinner>")),
         ("", ("", "")),
         ("   ", ("", "   ")),
     ],
@@ -58,3 +61,19 @@ def test_text_is_not_held_back_longer_than_needed() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("<think>abc") == [(True, "abc")]
     assert splitter.feed("def</") == [(True, "def")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Twelve times seven\nis 84.\n</think>\n\nIt is 84.", ("Twelve times seven\nis 84.", "It is 84.")),
+        ("why\n</think>", ("why", "")),
+        ("hm\n[/THINK]\nok", ("hm", "ok")),
+        ("The tag </think> closes it.", ("", "The tag </think> closes it.")),
+        ("Write:\n```\n</think>\n```\n", ("", "Write:\n```\n</think>\n```\n")),
+        ("It opens with <think>\n</think>\nand so on", ("", "It opens with <think>\n</think>\nand so on")),
+        ("Hello", ("", "Hello")),
+    ],
+)
+def test_an_end_of_reasoning_without_its_beginning(text: str, expected: tuple[str, str]) -> None:
+    assert split_lone_close(text) == expected

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.agent import Budget
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.events import LimitKind
-from atelier_desk.policy.budget import Spent, before_calls, before_model, caps, seconds_left, share
+from atelier_desk.policy.budget import Reached, Spent, before_calls, before_model, caps, reserve, seconds_left, share
 from tests.support.runs import agent
 
 
@@ -53,3 +56,67 @@ def test_nothing_can_be_shared_when_nothing_is_left() -> None:
     assert share(config, {}, spent(tool_calls=4), 1, Budget()) is LimitKind.TOOL_CALLS
     # Without tool calls a sub-agent can still answer.
     assert share(config, {}, spent(tool_calls=3), 1, Budget()) == Budget(max_tokens=1000, max_tool_calls=0)
+
+
+def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
+    config = agent(budget=Budget(max_tokens=10_000, max_cost=1.0))
+    assert reserve(agent(), {}, spent(tokens=10**9), prompt_tokens=10**6, reply_tokens=4000) == 4000
+    assert reserve(config, {}, spent(tokens=1000), prompt_tokens=2000, reply_tokens=4000) == 4000
+    assert reserve(config, {}, spent(tokens=6000), prompt_tokens=2000, reply_tokens=4000) == 2000
+    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == Reached(LimitKind.TOKENS, 9000.0, 10_000.0)
+    assert reserve(config, {LimitKind.TOKENS: 500}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == 600
+    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
+    # 0.1 dollars are left, of which the prompt takes 0.05: at 100 dollars a million that is 500 tokens.
+    assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (499, 500)
+    assert reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) == Reached(
+        LimitKind.COST, 0.95, 1.0
+    )
+
+
+class Agent:
+    """A run as its caps see it: what it used, what its request may use, and those below it."""
+
+    def __init__(self, cap: int) -> None:
+        self.cap, self.used, self.reserved = cap, 0, 0
+        self.below: list[Agent] = []
+
+    @property
+    def spent(self) -> Spent:
+        """As ``RunState.spent`` has it: shares of those at work are set aside whole."""
+        return spent(tokens=self.used + sum(child.cap for child in self.below))
+
+    @property
+    def config(self) -> AgentConfig:
+        return agent(budget=Budget(max_tokens=self.cap))
+
+    @property
+    def total(self) -> int:
+        return self.used + self.reserved + sum(child.total for child in self.below)
+
+
+@given(st.integers(1, 50_000), st.data())
+def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int, data: st.DataObject) -> None:
+    root = Agent(cap)
+    team = [(root, None)]
+    for _ in range(data.draw(st.integers(0, 40))):
+        one, parent = data.draw(st.sampled_from(team))
+        what = data.draw(st.sampled_from(["ask", "reply", "start", "end"]))
+        if what == "ask" and not one.reserved:
+            sent = data.draw(st.integers(1, 3000))
+            room = reserve(one.config, {}, one.spent, prompt_tokens=sent, reply_tokens=data.draw(st.integers(64, 8000)))
+            one.reserved = 0 if isinstance(room, Reached) else sent + room
+        elif what == "reply":
+            one.used, one.reserved = one.used + data.draw(st.integers(0, one.reserved)), 0
+        elif what == "start" and not one.reserved:
+            # A run starts sub-agents between its requests; some of them go on working beside it.
+            parts = data.draw(st.integers(1, 5))
+            given_ = share(one.config, {}, one.spent, parts, Budget())
+            for _child in range(0 if isinstance(given_, LimitKind) else data.draw(st.integers(0, parts))):
+                child = Agent(given_.max_tokens or 0)
+                one.below.append(child)
+                team.append((child, one))
+        elif what == "end" and parent is not None and not one.reserved and not one.below:
+            parent.below.remove(one)
+            parent.used += one.used
+            team.remove((one, parent))
+        assert root.total <= cap

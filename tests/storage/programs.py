@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import tables
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import files, tables
+from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Store
 
@@ -78,11 +80,32 @@ async def fill_limited_file(directory: Path) -> None:
     os._exit(0)
 
 
+async def save_report_until(root: Path, point: str) -> None:
+    """Save a report, save it again, and be killed when the new content is ``staged`` or its row ``committed``."""
+    datadir = DataDir(root)
+    repos = Repositories(await Store.open(datadir.database), datadir)
+    workflow = await repos.workflows.create(Workflow(name="w"))
+    report = Report(workflow_id=workflow.id, name="Plan")
+    await repos.reports.save(report, "old")
+    stage = files.stage
+
+    def die(*_given: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def stage_and_die(path: Path, data: bytes) -> None:
+        stage(path, data)
+        die()
+
+    files.stage, files.put_in_place = (stage_and_die, files.put_in_place) if point == "staged" else (stage, die)
+    await repos.reports.save(report, "new")
+
+
 PROGRAMS = {
     "hold": hold,
     "write-until-killed": write_until_killed,
     "open-as-other-user": open_as_other_user,
     "fill-limited-file": fill_limited_file,
+    "save-report-until": save_report_until,
 }
 
 if __name__ == "__main__":

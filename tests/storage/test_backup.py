@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import backup
 from atelier_desk.storage.datadir import DataDir
@@ -165,8 +167,8 @@ async def test_a_copy_that_does_not_match_is_deleted(tmp_path: Path, datadir: Da
     await closed_database(datadir.database)
     pack = backup._pack
 
-    def pack_something_else(database: Path, reports: Path, target: Path, manifest: dict[str, object]) -> None:
-        pack(database, reports, target, {**manifest, "counts": {"workflow": 1}})
+    def pack_something_else(database: Path, root: Path, target: Path, manifest: dict[str, object]) -> None:
+        pack(database, root, target, {**manifest, "counts": {"workflow": 1}})
 
     monkeypatch.setattr(backup, "_pack", pack_something_else)
     async with await Store.open(datadir.database) as store:
@@ -175,12 +177,84 @@ async def test_a_copy_that_does_not_match_is_deleted(tmp_path: Path, datadir: Da
     assert not (tmp_path / "wrong.zip").exists()
 
 
-def rewrite(source: Path, target: Path, **changes: object) -> Path:
-    """A copy of a backup with another list of contents."""
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for item in old.infolist():
-            content = old.read(item)
-            if item.filename == backup.MANIFEST:
-                content = json.dumps({**json.loads(content), **changes}).encode()
-            new.writestr(item, content)
+async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path: Path) -> None:
+    (datadir.tools / "mine.py").write_text("print('mine')")
+    (datadir.tools / "folder").mkdir()
+    (datadir.tools / "folder" / "LOCK").write_bytes(b"a name that only the database's folder leaves out")
+    (datadir.attachments / "été.png").write_bytes(bytes(range(256)))
+    (datadir.models / "big.gguf").write_bytes(b"weights are downloaded again")
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        await repos.settings.save(Settings(font_scale=150, confirmed_tools={"mine.py": "hash"}))
+        made = await backup.create(store, datadir, tmp_path / "b.zip")
+    assert made.files == len([path for path in datadir.database.rglob("*") if path.is_file() and path.name != "LOCK"]) + 3
+    (datadir.tools / "mine.py").write_text("changed")
+    (datadir.tools / "later.py").write_text("later")
+    (datadir.attachments / "été.png").unlink()
+    restored = await backup.restore(made.path, datadir)
+    assert sorted(path.name for path in datadir.tools.rglob("*")) == ["LOCK", "folder", "mine.py"]
+    assert (datadir.tools / "mine.py").read_text() == "print('mine')"
+    assert (datadir.attachments / "été.png").read_bytes() == bytes(range(256))
+    assert (datadir.models / "big.gguf").exists()
+    assert restored.replaced is not None
+    assert (restored.replaced / "tools" / "later.py").read_text() == "later"
+    async with await Store.open(datadir.database) as store:
+        settings = await Repositories(store, datadir).settings.load()
+        assert (settings.font_scale, settings.confirmed_tools) == (150, {"mine.py": "hash"})
+
+
+async def test_a_report_that_was_damaged_before_is_kept_and_named(datadir: DataDir, tmp_path: Path) -> None:
+    async with await Store.open(datadir.database) as store:
+        workflow = await fill(store, datadir)
+        (datadir.reports / workflow.id / "Plan.md").write_text("# The plaN")
+        made = await backup.create(store, datadir, tmp_path / "b.zip")
+    assert made.damaged == (f"{workflow.id}/Plan.md",)
+    assert (await backup.verify(made.path)).damaged == made.damaged
+    await backup.restore(made.path, datadir)
+    assert (datadir.reports / workflow.id / "Plan.md").read_text() == "# The plaN"
+
+
+def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> None:
+    """In what the zip's own checksums cover and in what they do not: names, times, flags, sizes, the seal itself."""
+    (datadir.reports / "w").mkdir()
+    (datadir.reports / "w" / "Plan.md").write_text("# The plan")
+    path = tmp_path / "b.zip"
+    backup._pack(tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
+    whole = path.read_bytes()
+    assert backup._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
+    for position in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << (position % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(StorageError) as caught:
+            backup._unpack(path, new_folder(tmp_path / "damaged"))
+        assert caught.value.code in {"damaged", "newer_schema"}, position
+
+
+async def test_a_damaged_file_is_named(made: backup.BackupInfo, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made.path) as archive:
+        name = next(item.filename for item in archive.infolist() if item.filename.endswith("Plan.md"))
+    for content in (b"# The plaN", None):
+        with pytest.raises(StorageError, match=name):
+            await backup.verify(rewrite(made.path, tmp_path / "changed.zip", {name: content}))
+
+
+def new_folder(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def rewrite(source: Path, target: Path, files: dict[str, bytes | None] | None = None, **changes: object) -> Path:
+    """A copy of a backup with another list of contents, other files or (None) without them; its seal is right."""
+    with target.open("w+b") as file:
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(file, "w") as new:
+            for item in old.infolist():
+                content = (files or {}).get(item.filename, old.read(item))
+                if item.filename == backup.MANIFEST:
+                    content = json.dumps({**json.loads(old.read(item)), **changes}).encode()
+                if content is not None:
+                    new.writestr(item, content)
+            new.comment = bytes(backup.SEAL_BYTES)
+        file.write(backup._seal(file))
     return target

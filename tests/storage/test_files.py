@@ -82,3 +82,34 @@ def test_a_failure_in_the_middle_leaves_the_old_content(tmp_path: Path, monkeypa
         write_atomic(target, b"new")
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_staged_content_becomes_the_file_when_it_has_the_hash_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    write_atomic(path, b"old")
+    files.stage(path, b"new")
+    assert files.read_hashed(path, files.sha256(b"old")) == b"old"
+    assert files.read_hashed(path, files.sha256(b"other")) is None
+    assert path.read_bytes() == b"old"
+    assert files.read_hashed(path, files.sha256(b"new")) == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == ["x.md"]
+    files.put_in_place(path)
+    assert path.read_bytes() == b"new"
+
+
+def test_a_missing_file_is_an_error_unless_its_content_is_staged(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    with pytest.raises(FileNotFoundError):
+        files.read_hashed(path, files.sha256(b"new"))
+    files.stage(path, b"new")
+    with pytest.raises(FileNotFoundError):
+        files.read_hashed(path, files.sha256(b"other"))
+    assert files.read_hashed(path, files.sha256(b"new")) == b"new"
+
+
+def test_remove_takes_what_is_staged_too(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    files.stage(path, b"new")
+    for _again in range(2):
+        files.remove(path)
+        assert list(tmp_path.iterdir()) == []

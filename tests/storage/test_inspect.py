@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import inspect as module
 from atelier_desk.storage import schema
+from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.inspect import inspect
+from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.storage.damage import ROWS, closed_database, flip, killed_database, only
 
@@ -30,6 +33,18 @@ async def test_reading_finds_damage_that_opening_does_not(tmp_path: Path) -> Non
     with pytest.raises(StorageError) as caught:
         await inspect(tmp_path / "database")
     assert caught.value.code == "damaged"
+
+
+async def test_reading_compares_the_reports_beside_it(datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="w"))
+        for name in ("changed", "missing", "whole"):
+            await repos.reports.save(Report(workflow_id=workflow.id, name=name), "text")
+    (datadir.reports / workflow.id / "changed.md").write_text("texT")
+    (datadir.reports / workflow.id / "missing.md").unlink()
+    assert (await inspect(datadir.database)).damaged == (f"{workflow.id}/changed.md", f"{workflow.id}/missing.md")
+    assert (await inspect(datadir.database, read=False)).damaged == ()
 
 
 async def test_an_aborted_helper_is_damage(tmp_path: Path) -> None:

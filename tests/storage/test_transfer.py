@@ -82,7 +82,7 @@ async def test_export_and_import_are_exact(repos: Repositories, tmp_path: Path) 
         assert await other.reports.read(workflow.id, "Plan") == "# Plan"
         assert (await other.memories.vectors("e"))[1].tolist() == [[0.5, -1.0]]
         assert (await other.workflows.search("message"))[0].kind == "message", "the search index was built"
-        await transfer.export_jsonl(store, tmp_path / "two")
+        await transfer.export_jsonl(store, tmp_path / "two", datadir=other_dir)
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
@@ -173,3 +173,31 @@ def test_any_value_survives_json(value: Any) -> None:
 
 def test_times_are_readable() -> None:
     assert transfer.to_plain(datetime(2026, 1, 2, tzinfo=UTC)) == {"$time": "2026-01-02T00:00:00+00:00"}
+
+
+async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_taken_out(repos: Repositories, tmp_path: Path) -> None:
+    workflow = await fill(repos)
+    (repos.datadir.tools / "mine.py").write_text("mine")
+    (repos.datadir.attachments / "a.png").write_bytes(b"picture")
+    await transfer.export_jsonl(repos.store, tmp_path / "one", datadir=repos.datadir)
+    report = tmp_path / "one" / "reports" / workflow.id / "Plan.md"
+    report.write_text("# Changed")
+    manifest = tmp_path / "one" / transfer.MANIFEST
+    other_dir = DataDir(tmp_path / "other").ensure()
+    async with await Store.open(other_dir.database) as store:
+        with pytest.raises(StorageError) as caught:
+            await transfer.import_jsonl(store, tmp_path / "one", datadir=other_dir)
+        assert (caught.value.code, caught.value.params["path"]) == ("damaged", report)
+        assert (await store.counts())["workflow"] == 0
+        listed = json.loads(manifest.read_text())
+        del listed["files"][f"reports/{workflow.id}/Plan.md"]
+        manifest.write_text(json.dumps(listed))
+        await transfer.import_jsonl(store, tmp_path / "one", datadir=other_dir)
+        assert (other_dir.tools / "mine.py").read_text() == "mine"
+        assert (other_dir.attachments / "a.png").read_bytes() == b"picture"
+        other = Repositories(store, other_dir)
+        with pytest.raises(StorageError) as caught:
+            await other.reports.read(workflow.id, "Plan")
+        assert caught.value.code == "damaged_file"
+        await other.reports.accept(workflow.id, "Plan")
+        assert await other.reports.read(workflow.id, "Plan") == "# Changed"

@@ -16,6 +16,8 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
 
+from atelier_desk.desktop.once import Once
+
 _DEFAULTS: dict[str, Any] = {
     "workflows.list": [],
     "workflows.transcript": [],
@@ -111,6 +113,7 @@ class FakeBridge(QObject):
         self.errors: list[BaseException] = []
         self.stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.once = Once(self.start)
 
     async def call(self, function: Callable[[Any], Any]) -> Any:
         result = function(self.atelier)
@@ -149,3 +152,18 @@ async def settle(rounds: int = 10) -> None:
         await asyncio.sleep(0)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QCoreApplication.processEvents()
+
+
+class Held:
+    """A result that is not there until ``release``: what a slow engine is to an impatient person."""
+
+    def __init__(self, value: Any = None) -> None:
+        self._value, self._free = value, asyncio.Event()
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        await self._free.wait()
+        return self._value
+
+    async def release(self) -> None:
+        self._free.set()
+        await settle(30)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ToolMode
+from atelier_desk.engine.run.model_call import tools_tokens
 from atelier_desk.tools import modes
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
@@ -49,8 +50,26 @@ def visible(registry: ToolRegistry, mode: ToolMode, enabled: Sequence[str] = ENA
     return modes.visible_names(registry, mode=mode, enabled=enabled, **{**given, **changes})
 
 
-def test_direct_shows_what_is_enabled(registry: ToolRegistry) -> None:
-    assert visible(registry, ToolMode.DIRECT) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool"]
+def test_direct_shows_what_is_enabled_and_the_control_tools(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.DIRECT) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool", *CONTROL]
+
+
+def test_every_agent_has_the_control_tools_in_every_mode_without_listing_them(registry: ToolRegistry) -> None:
+    for mode in ToolMode:
+        root = visible(registry, mode, [])
+        assert set(CONTROL) <= set(root)
+        assert ("invoke_tool" in root) is (mode is ToolMode.INVOKE)
+        assert visible(registry, mode, CONTROL) == root
+
+
+def test_in_few_words() -> None:
+    """Together at most 400 estimated tokens as they are sent, by the program's own estimate: what every request of every agent costs."""
+    for mode in (ToolMode.DIRECT, ToolMode.SECTIONS):
+        for depth in (0, 1):
+            shown = visible(REGISTRY, mode, [], depth=depth, has_parent=depth > 0)
+            control = REGISTRY.get_definitions_by_names([name for name in shown if name not in modes.PLANNERS])
+            assert len(control) == len(CONTROL) + depth
+            assert tools_tokens(tuple(control)) <= 400
 
 
 def test_a_sub_agent_can_always_ask_and_a_parent_answers_while_one_asks(registry: ToolRegistry) -> None:
@@ -58,17 +77,21 @@ def test_a_sub_agent_can_always_ask_and_a_parent_answers_while_one_asks(registry
         root = visible(registry, mode)
         assert "wait_parent" not in root
         assert "answer_child" not in root
-        assert visible(registry, mode, has_parent=True, depth=1) == [*root, "wait_parent"]
+        assert set(visible(registry, mode, has_parent=True, depth=1)) == {*root, "wait_parent"}
         assert visible(registry, mode, child_asks=True) == [*root, "answer_child"]
 
 
-def test_a_tool_enabled_by_name_is_shown_once(registry: ToolRegistry) -> None:
-    assert visible(registry, ToolMode.DIRECT, ["wait_parent", "TodoTool", "TodoTool"], has_parent=True) == ["wait_parent", "TodoTool"]
+def test_a_tool_enabled_by_name_is_shown_once_and_where_it_applies(registry: ToolRegistry) -> None:
+    assert visible(registry, ToolMode.DIRECT, ["wait_parent", "TodoTool", "TodoTool"], has_parent=True) == [
+        "TodoTool",
+        *CONTROL,
+        "wait_parent",
+    ]
+    assert "wait_parent" not in visible(registry, ToolMode.DIRECT, ["wait_parent"])
 
 
 def test_sections_shows_the_planners_and_what_is_always_available(registry: ToolRegistry) -> None:
-    assert visible(registry, ToolMode.SECTIONS) == ["where", "list_tool_sections", "plan_actions"]
-    assert visible(registry, ToolMode.SECTIONS, ["output", "TodoTool"]) == ["output", "list_tool_sections", "plan_actions"]
+    assert visible(registry, ToolMode.SECTIONS) == ["where", "list_tool_sections", "plan_actions", *CONTROL]
 
 
 def test_invoke_shows_the_control_tools(registry: ToolRegistry) -> None:
@@ -77,10 +100,10 @@ def test_invoke_shows_the_control_tools(registry: ToolRegistry) -> None:
 
 def test_at_the_greatest_depth_nobody_plans_and_sections_are_seen_directly(registry: ToolRegistry) -> None:
     deep = {"depth": 3, "has_parent": True}
-    direct = ["TodoTool", "ReportTool", "where", "wait_parent"]
+    direct = ["TodoTool", "ReportTool", "where", *CONTROL, "wait_parent"]
     assert visible(registry, ToolMode.DIRECT, **deep) == direct
     assert visible(registry, ToolMode.SECTIONS, [*ENABLED, "plan_actions"], **deep) == direct
-    assert visible(registry, ToolMode.INVOKE, **deep) == [*CONTROL, "invoke_tool", "wait_parent"]
+    assert visible(registry, ToolMode.INVOKE, **deep) == [*CONTROL, "wait_parent", "invoke_tool"]
     assert modes.effective_mode(ToolMode.SECTIONS, depth=3, max_depth=3) is ToolMode.DIRECT
     assert modes.effective_mode(ToolMode.INVOKE, depth=3, max_depth=3) is ToolMode.INVOKE
 
@@ -133,5 +156,6 @@ def test_nothing_is_shown_that_may_not_be_used(
     assert set(shown) <= set(usable) | set(control)
     if depth >= max_depth:
         assert not {name for name in shown if REGISTRY.get_tool(name).section == "planning_ops"}  # type: ignore[union-attr]
-    assert ("wait_parent" in shown) or not has_parent
-    assert ("answer_child" in shown) or not child_asks
+    assert ("wait_parent" in shown) is has_parent
+    assert ("answer_child" in shown) is child_asks
+    assert set(CONTROL) <= set(shown)

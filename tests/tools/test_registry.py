@@ -26,7 +26,7 @@ from atelier_desk.tools.base import (
 from atelier_desk.tools.control import CONTROL_TOOLS, control_tools, get_control_tool, is_control_tool
 from atelier_desk.tools.factory import ToolFactory
 from atelier_desk.tools.registry import ToolRegistry
-from tests.tools.conftest import Calls
+from tests.tools.conftest import Calls, MakeCalls
 
 
 class EchoInput(Input):
@@ -127,6 +127,28 @@ async def test_an_unknown_name_is_answered_with_the_closest(calls: Calls) -> Non
     assert data["code"] == "unknown_tool"
     assert data["closest"][0] == "TodoTool"
     assert "TodoTool" in data["error"]
+
+
+async def test_only_the_agents_own_tools_are_proposed(calls_with: MakeCalls) -> None:
+    near = await calls_with(enabled_tools=("MemoryTool",))("TodTool")
+    assert near["closest"] == ["MemoryTool"]
+    assert "TodoTool" not in near["error"]
+    none = await calls_with(enabled_tools=("CalculatorTool", "ReportTool"))("zzz")
+    assert none["error"] == "There is no tool named 'zzz'. Your tools: CalculatorTool, ReportTool."
+    through = await calls_with(enabled_tools=("MemoryTool",))("invoke_tool", tool_name="TodTool")
+    assert through["closest"] == ["MemoryTool"]
+
+
+async def test_at_the_greatest_depth_a_planning_tool_says_why_it_is_not_there_and_what_to_do_instead(registry: ToolRegistry) -> None:
+    refused = registry.refusal("plan_actions", ["TodoTool"], depth=3, max_depth=3)
+    assert refused is not None
+    assert refused.data["code"] == "depth"
+    assert "You are at depth 3 of at most 3" in refused.data["error"]
+    assert "Do the work yourself, with your own tools: TodoTool." in refused.data["error"]
+    higher = registry.refusal("plan_actions", ["TodoTool"], depth=2, max_depth=3)
+    assert higher is not None
+    assert higher.data["code"] == "not_enabled"
+    assert registry.refusal("plan_actions", ["plan_actions"], depth=2, max_depth=3) is None
 
 
 async def test_a_name_like_no_other_is_answered_with_all(calls: Calls) -> None:

@@ -12,7 +12,7 @@ from atelier_desk.cli import decisions as approvals
 from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.dispatch import ABANDONED, CANCELLED, FAILED, LIMITED, OK, WAITING
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.render import Renderer
 from atelier_desk.domain.errors import AtelierError, ConflictError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -32,6 +32,7 @@ STATUS = {
     "limited": LIMITED,
     "waiting": WAITING,
     "cancelled": CANCELLED,
+    "interrupted": CANCELLED,
 }
 """Exit status by the status of ``workflow_complete``, or of the run."""
 STANDING = ("waiting", "limited")
@@ -71,6 +72,10 @@ class Follower:
         self._failed: BaseException | None = None
         self._said = ""
         """Status of the newest ``workflow_complete``."""
+        self._caught_up = 0
+        """Number of the last durable event that was read from the journal instead of being waited for."""
+        self.owns = True
+        """Whether the run is this command's: then it is interrupted when the command is."""
 
     def close(self) -> None:
         self._unsubscribe()
@@ -78,23 +83,31 @@ class Follower:
             if task is not None:
                 task.cancel()
 
-    async def follow(self, run_id: str, *, pending: bool = False) -> int:
-        """Until the run is over or its team waits; gives the exit status. Cancelling this cancels the run, which is saved.
+    async def follow(self, run_id: str, *, pending: bool = False, after: int | None = None) -> int:
+        """Until the run is over or its team waits; gives the exit status. Cancelling this interrupts the run: ``resume`` goes on with it.
 
-        ``pending`` first deals with the questions and requests that were open before.
+        ``pending`` first deals with the questions and requests that were open before. With ``after`` what the journal has of the run's
+        stream behind that event is shown first.
         """
         try:
+            if after is not None:
+                await self._catch_up(run_id, after)
             if pending:
                 await self._ask_pending()
             return await self._until_over(run_id)
         except asyncio.CancelledError:
-            await self._cancel(run_id)
+            await self._interrupt(run_id)
+            await self._show_interrupted(run_id)
             return CANCELLED
+        except ReaderGone:
+            await self._interrupt(run_id)
+            raise
         finally:
             self.close()
             finish = getattr(self._renderer, "finish", None)
             if finish is not None:
-                finish()
+                with contextlib.suppress(ReaderGone):
+                    finish()
 
     async def _ask_pending(self) -> None:
         for asked in await self._atelier.questions.pending(self._workflow_id):
@@ -111,7 +124,9 @@ class Follower:
                 if status is not None:
                     return status
                 continue
-            self._renderer.show(event)
+            if event.durable and event.seq <= self._caught_up:
+                continue
+            self._show(event, run_id)
             self._respond(event)
             if event.run_id != run_id:
                 continue
@@ -125,6 +140,21 @@ class Follower:
             elif event.chunk_type is ChunkType.RUN_STATUS:
                 # It goes on, or says anew why not.
                 self._said = ""
+
+    def _show(self, event: StreamEvent, run_id: str) -> None:
+        if event.durable:
+            # First, so that it goes with the words that show the event: both arrive, or neither.
+            self._out.shown(self._workflow_id, run_id, event.seq)
+        self._renderer.show(event)
+
+    async def _catch_up(self, run_id: str, after: int) -> None:
+        """Show what happened while nobody was told: what another process did, and did not get across."""
+        run = await self._atelier.repos.runs.get(run_id)
+        team = run.correlation_id or run.id
+        async for event in self._atelier.runs.replay(self._workflow_id):
+            if event.seq > after and event.correlation_id == team:
+                self._show(event, run_id)
+                self._caught_up = event.seq
 
     def _respond(self, event: StreamEvent) -> None:
         match event.chunk_type:
@@ -181,6 +211,8 @@ class Follower:
             return
         if run.status is RunStatus.PAUSED:
             self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+        elif run.status is RunStatus.INTERRUPTED:
+            self._say_interrupted()
         elif not asked:
             self._out.note(_("A sub-agent was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
@@ -223,13 +255,31 @@ class Follower:
         if task is not None and asked_id not in given:
             task.cancel()
 
-    async def _cancel(self, run_id: str) -> None:
-        await self._atelier.runs.cancel(run_id)
-        await self._atelier.runs.wait(run_id)
+    async def _interrupt(self, run_id: str) -> None:
+        """The command ends: nothing works on its run any more. One that somebody else had set going works on."""
+        if self.owns:
+            await self._atelier.runs.interrupt(run_id, "program" if self._out.handing_over else "command")
+
+    async def _show_interrupted(self, run_id: str) -> None:
+        if self._out.handing_over:
+            # Whoever goes on shows it, from the journal.
+            return
         while not self._events.empty():
             event = self._events.get_nowait()
             if event is not None:
                 self._renderer.show(event)
+        if not self.owns:
+            return
+        run = await self._atelier.repos.runs.get(run_id)
+        if run.status.final:
+            # It ended in the very moment, and has said so.
+            return
+        self._renderer.show(await standing(self._atelier, run_id))
+        if run.status is RunStatus.INTERRUPTED:
+            self._say_interrupted()
+
+    def _say_interrupted(self) -> None:
+        self._out.note(_("The run was interrupted. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
 
 async def let_go_on(

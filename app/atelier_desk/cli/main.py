@@ -6,26 +6,37 @@ import argparse
 import asyncio
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
+from atelier_desk.cli.ending import interrupts
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
-from atelier_desk.i18n import LANGUAGES, _, set_language
+from atelier_desk.ending import EndWatch
+from atelier_desk.i18n import LANGUAGES, N_, _, set_language
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.ipc.address import HolderNote
     from atelier_desk.engine.ipc.client import HolderConnection
+    from atelier_desk.engine.ipc.server import IpcServer
 
-HOLDER_TRIES = 20
-HOLDER_PAUSE_S = 0.25
-"""A holder that is just opening the database has no socket yet: it is looked for again for five seconds."""
+HOLDER_PAUSE_S = 0.1
+HOLDER_LOOKS = 10
+"""A holder that is just opening the database has no socket yet, and one that is closing it has none any more: it is looked for again."""
+HOLDER_SILENT_S = 120.0
+"""After this long without an answer the person has to look. On a busy machine dozens of processes may be starting at once."""
+HOLDER_NOTE_S = 3.0
+STAY_NOTE_S = 1.0
+TAKEN_UP = frozenset({"run", "resume", "chat"})
+"""Commands that follow a run. The journal has it, so any process can go on with them; their status is that of the run."""
+ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
+"""Commands of groups that change nothing, and so can be performed again."""
 
 _redactor: Any = None
 
@@ -58,7 +69,11 @@ def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
 def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
     """Perform a command in this process or, when another one holds the data folder, in that one."""
     utf8_streams()
-    return asyncio.run(_session(arguments, argv))
+    watch = EndWatch(CANCELLED)
+    try:
+        return asyncio.run(_session(arguments, argv, watch))
+    finally:
+        watch.returned()
 
 
 def open_streams() -> None:
@@ -85,20 +100,20 @@ def data_root(arguments: argparse.Namespace) -> Path:
     return default_data_dir()
 
 
-async def _session(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
-    with interrupts(terminal):
+    with interrupts(terminal, watch):
         try:
-            return await _perform_somewhere(arguments, argv, terminal)
+            return await _perform_somewhere(arguments, argv, terminal, watch)
         except asyncio.CancelledError:
             return CANCELLED
         except ReaderGone:
             # What stands in the buffers cannot be written when the process ends either.
             sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: ASYNC230, PTH123, SIM115
-            return FAILED
+            return CANCELLED if arguments.command in TAKEN_UP else FAILED
 
 
-async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
+async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     from atelier_desk.domain.errors import AtelierError, StorageError
 
     try:
@@ -108,40 +123,126 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
             arguments.data_root = root
             return await perform(None, arguments, terminal)
         try:
-            return await _local_or_remote(root, arguments, argv, terminal)
+            return await _here_or_there(root, arguments, argv, terminal, watch)
         except StorageError as error:
-            if error.code != "locked":
-                if arguments.command != "doctor":
-                    raise
-                # The check-up is for exactly this: it says what is wrong with everything else too.
-                arguments.data_root, arguments.problem = root, error
-                return await perform(None, arguments, terminal)
-        holder = await _wait_for_holder(root)
-        if holder is None:
-            terminal.note(
-                _("Another process has the data folder {path} open and does not answer. Close it and try again.", path=root), "error"
-            )
-            return FAILED
-        return await _remote(holder, argv, terminal)
+            if arguments.command != "doctor" or error.code == "holder_gone":
+                raise
+            # The check-up is for exactly this: it says what is wrong with everything else too.
+            arguments.data_root, arguments.problem = root, error
+            return await perform(None, arguments, terminal)
     except AtelierError as error:
         terminal.note(_("Error: {problem}", problem=error.localized(_)), "error")
         return FAILED
 
 
-async def _local_or_remote(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int:
+async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+    """Perform the command in the process that holds the data folder, or become that process; where one ends, with the next.
+
+    Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
+    """
+    from atelier_desk.domain.errors import StorageError
+    from atelier_desk.engine.ipc.address import read_note
     from atelier_desk.engine.ipc.client import find_holder
 
-    holder = await find_holder(root)
-    if holder is not None:
-        return await _remote(holder, argv, terminal)
+    since, told = time.monotonic(), False
+    while True:
+        known = read_note(root)
+        holder = await find_holder(root)
+        if holder is not None:
+            status = await _served(holder, arguments, argv, terminal)
+            if status is not None:
+                return status
+            since = time.monotonic()
+        try:
+            return await _hold(root, arguments, argv, terminal, watch)
+        except StorageError as error:
+            if error.code != "locked":
+                raise
+        if time.monotonic() - since > HOLDER_SILENT_S:
+            terminal.note(
+                _("Another process has the data folder {path} open and does not answer. Close it and try again.", path=root), "error"
+            )
+            return FAILED
+        if not told and time.monotonic() - since > HOLDER_NOTE_S:
+            told = True
+            terminal.note(_("Waiting for the process that has the data folder open …"))
+        await _until_holder(root, known)
+
+
+async def _until_holder(root: Path, known: HolderNote | None) -> None:
+    """Until another note than the known one says who serves the data folder; after a second the folder may be free."""
+    from atelier_desk.engine.ipc.address import read_note
+
+    for _time in range(HOLDER_LOOKS):
+        await asyncio.sleep(HOLDER_PAUSE_S)
+        note = read_note(root)
+        if note is not None and note != known:
+            return
+
+
+async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
+    """Have the holder perform the command; None when it ended and the command can go on elsewhere.
+
+    Raises:
+        StorageError: the holder ended, and nobody knows whether the command took effect (code ``holder_gone``); or it refused.
+    """
+    from atelier_desk.domain.errors import StorageError
+
+    try:
+        return await holder.run_command(argv, terminal, terminal.request)
+    except StorageError as error:
+        if error.code != "holder_gone":
+            raise
+        if not holder.begun:
+            return None
+        if arguments.command in TAKEN_UP:
+            terminal.request.again = True
+            terminal.note(_("The process that held the data folder ended. Going on without it."), "warn")
+            return None
+        if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
+            return None
+        raise StorageError(
+            N_("The process that held the data folder ended before this was done. Look whether it took effect, then run it again."),
+            code="holder_gone",
+        ) from error
+    finally:
+        holder.close()
+
+
+async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+    """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
     from atelier_desk.engine.atelier import Atelier
 
     if arguments.accept_loss:
         await accept_loss(root)
     async with Atelier.open(root, language=early_language(argv), start=arguments.needs == ENGINE) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
-        async with serving(atelier):
-            return await perform(atelier, arguments, terminal)
+        async with serving(atelier) as server:
+            try:
+                watch.status = await perform(atelier, arguments, terminal)
+                return watch.status
+            finally:
+                await _stay(server, terminal)
+
+
+async def _stay(server: IpcServer, terminal: Terminal) -> None:
+    """Serve other processes until they need nothing any more; being asked to end hands them over."""
+    task = asyncio.current_task()
+    assert task is not None
+    if task.cancelling():
+        return
+    unused = asyncio.create_task(server.until_unused())
+    try:
+        await asyncio.wait({unused}, timeout=STAY_NOTE_S)
+        if not unused.done():
+            with suppress(ReaderGone):
+                terminal.note(_("Done. This process stays while it works for other commands; Ctrl-C hands them over."))
+            await unused
+    except asyncio.CancelledError:
+        # The command itself is done, and its status stays.
+        task.uncancel()
+    finally:
+        unused.cancel()
 
 
 async def accept_loss(root: Path) -> None:
@@ -154,7 +255,7 @@ async def accept_loss(root: Path) -> None:
 
 
 @asynccontextmanager
-async def serving(atelier: Atelier) -> AsyncIterator[None]:
+async def serving(atelier: Atelier) -> AsyncIterator[IpcServer]:
     """Serve other processes while this one holds the data folder; a machine that gives no socket is no reason to refuse the command."""
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.engine.ipc.server import IpcServer
@@ -166,27 +267,9 @@ async def serving(atelier: Atelier) -> AsyncIterator[None]:
     except (AtelierError, OSError) as error:
         logging.getLogger(__name__).warning("other processes cannot be served: %s", error)
     try:
-        yield
+        yield server
     finally:
         await server.aclose()
-
-
-async def _remote(holder: HolderConnection, argv: Sequence[str], terminal: Terminal) -> int:
-    try:
-        return await holder.run_command(argv, terminal)
-    finally:
-        holder.close()
-
-
-async def _wait_for_holder(root: Path) -> HolderConnection | None:
-    from atelier_desk.engine.ipc.client import find_holder
-
-    for _attempt in range(HOLDER_TRIES):
-        holder = await find_holder(root)
-        if holder is not None:
-            return holder
-        await asyncio.sleep(HOLDER_PAUSE_S)
-    return None
 
 
 def register_commands() -> None:
@@ -208,42 +291,3 @@ def start_logging(level: str | None, directory: Path | None = None) -> None:
     if _redactor is None:
         _redactor = logs.add_redactor(secrets.redact)
     logs.set_up(directory, level or "warning", stderr=level is not None)
-
-
-@contextmanager
-def interrupts(terminal: Terminal) -> Iterator[None]:
-    """The first Ctrl-C cancels the running command, which saves and ends with 130; the second kills at once."""
-    task = asyncio.current_task()
-    assert task is not None
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    count = 0
-
-    def cancel() -> None:
-        task.cancel()
-        with suppress(ReaderGone):
-            terminal.note(_("Cancelling and saving. Press Ctrl-C again to kill."), "warn")
-
-    def interrupt() -> None:
-        nonlocal count
-        if not terminal.interrupted():
-            count += 1
-            cancel()
-
-    def on_signal(number: int, frame: Any) -> None:
-        nonlocal count
-        if terminal.catches_interrupts:
-            loop.call_soon_threadsafe(interrupt)
-            return
-        count += 1
-        if count > 1:
-            os._exit(CANCELLED)
-        loop.call_soon_threadsafe(cancel)
-
-    previous = signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

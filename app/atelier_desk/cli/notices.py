@@ -9,6 +9,8 @@ from atelier_desk.cli import approval_words
 from atelier_desk.cli.figures import dollars, duration, number
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.retry import retry_text
+from atelier_desk.tools.failure_words import explain
 
 SHOWN = 160
 """Characters of a call's arguments and result in its one line."""
@@ -38,7 +40,8 @@ def notice(event: StreamEvent) -> Said:
             return f"→ {data['tool']} {short(data.get('arguments'))}", "dim"
         case ChunkType.TOOL_END:
             mark = "✓" if data["success"] else "✗"
-            shown = data.get("error") or short(data.get("result"))
+            error = data.get("error", "")
+            shown = explain(data["tool"], data.get("result"), error) if error else short(data.get("result"))
             return f"{mark} {data['tool']} ({duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
         case ChunkType.MESSAGE:
             # Of a sub-agent; what it was told stands in the line of its start.
@@ -92,7 +95,7 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             state = TASK_STATES[data["task_status"]]
             return _("Task {name}: {status}", name=data["task_name"], status=_(state))
         case ChunkType.RETRY:
-            return _("Trying again in {delay} ({reason})", delay=duration(1000 * (details.get("delay_s") or 0)), reason=data["reason"])
+            return retry_text(data["reason"], details.get("delay_s") or 0.0)
         case ChunkType.CONTEXT_COMPACTED:
             return _("The conversation was compacted ({method}).", method=data["reason"])
         case ChunkType.LIMIT_REACHED:

@@ -4,6 +4,7 @@ process's terminal."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -11,8 +12,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO, TypeVar
 
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import _
 
+GONE = frozenset({errno.EPIPE, errno.EIO})
+"""What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
 PIPE_WAIT_S = 3.0
 """Seconds within which piped input must begin: programs that start others often leave them a pipe that nothing ever comes through."""
 RESET = "\x1b[0m"
@@ -31,12 +35,16 @@ class Output(Protocol):
         interactive: somebody is there to answer ``ask``.
         watched: a person sees both standard output and standard error on a terminal.
         cwd: the folder relative paths of the command line start from.
+        request: what was shown so far of the run the command follows, so that another process can go on.
+        handing_over: the process that performs the command ends, and the user's own goes on elsewhere: nothing more is shown from here.
     """
 
     json: bool
     interactive: bool
     watched: bool
     cwd: str
+    request: Request
+    handing_over: bool
 
     def write(self, text: str) -> None:
         """Text for standard output, as it is (streamed answers)."""
@@ -44,6 +52,10 @@ class Output(Protocol):
 
     def note(self, text: str, style: str = "dim") -> None:
         """One line for standard error: what happens, a warning, an error."""
+        ...
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        """The stream of this run was shown up to this durable event."""
         ...
 
     def think(self, text: str) -> None:
@@ -107,11 +119,14 @@ class Terminal:
     ) -> None:
         self.json = json
         self.cwd = cwd
+        self.request = Request()
+        self.handing_over = False
         self._stdout = stdout or sys.stdout
         self._stderr = stderr or sys.stderr
         self._stdin = stdin or sys.stdin
         self.interactive = self._stdin is not None and self._stdin.isatty()
         self._line: asyncio.Future[str] | None = None
+        self._input: str | None = None
         self._person = self._stderr.isatty()
         # https://no-color.org: set and not empty, whatever its value.
         self._styled = self._person and not os.environ.get("NO_COLOR")
@@ -144,8 +159,13 @@ class Terminal:
         try:
             stream.write(text)
             stream.flush()
-        except BrokenPipeError:
-            raise ReaderGone from None
+        except OSError as error:
+            if error.errno in GONE:
+                raise ReaderGone from None
+            raise
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        self.request.shown(workflow_id, run_id, seq)
 
     def prompt(self, text: str) -> None:
         self._put(self._stderr, text)
@@ -161,11 +181,19 @@ class Terminal:
         return text.rstrip("\r\n") if text else None
 
     async def read_input(self) -> str:
-        return self._decoded(await in_thread(self._read_all))
+        if self._input is None:
+            # Kept: a command that is taken up by another process asks for it again.
+            self._input = self._decoded(await in_thread(self._read_all))
+        return self._input
 
     async def read_piped(self) -> str:
         if self.interactive:
             return ""
+        if self._input is None:
+            self._input = await self._read_piped()
+        return self._input
+
+    async def _read_piped(self) -> str:
         try:
             start = await asyncio.wait_for(in_thread(self._read_some), PIPE_WAIT_S)
         except TimeoutError:

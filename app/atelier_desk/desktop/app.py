@@ -21,6 +21,8 @@ from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
+from atelier_desk.domain.limits import PROGRAM_ENDS_S
+from atelier_desk.ending import EndWatch, ending_signals
 from atelier_desk.i18n import LANGUAGES, _, language, system_language
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
     from atelier_desk.domain.settings import Settings
 
-CLOSE_TIMEOUT_S = 15
+KEEP_S = 0.5
+"""How long the closing window waits for its layout to be kept."""
+LOOK_FOR_SIGNALS_MS = 100
 FIRST_PAINT_S = 1.0
 SWITCH_S = 0.001
 """How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
@@ -69,6 +73,7 @@ class Program(QObject):
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         look = self._read_first_look()
         self._closing = False
+        self._watch = EndWatch(0)
         self._closed: asyncio.Event | None = None
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
@@ -107,9 +112,8 @@ class Program(QObject):
         self.bridge.start_engine()
         with loop:
             loop.run_until_complete(self._closed.wait())
-        finished = self.bridge.wait_closed(CLOSE_TIMEOUT_S)
-        if not finished:
-            os._exit(1)
+        self.bridge.wait_closed(PROGRAM_ENDS_S)
+        self._watch.returned()
         return 0
 
     def _paint_first(self) -> None:
@@ -120,13 +124,17 @@ class Program(QObject):
             self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
 
     def _take_signals(self) -> None:
-        """Ctrl-C and a polite kill close the window the same way a person does."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        """Ctrl-C, a polite kill and the end of the terminal close the window the same way a person does; a second one kills."""
+        for number in ending_signals():
             with contextlib.suppress(ValueError):  # not on the main thread, in a test
-                signal.signal(number, lambda *_: QTimer.singleShot(0, self.window, self.window.close))
+                signal.signal(number, self._on_signal)
         ticking = QTimer(self)
         ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
-        ticking.start(500)
+        ticking.start(LOOK_FOR_SIGNALS_MS)
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self._watch.start()
+        QTimer.singleShot(0, self.window, self.window.close)
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Any]:
@@ -216,6 +224,8 @@ class Program(QObject):
         if self._closing:
             return
         self._closing = True
+        if not self._watch.asked:
+            self._watch.start()
         import asyncio
 
         self.window.sidebar.foot.show_connection("closing")
@@ -227,7 +237,7 @@ class Program(QObject):
 
         try:
             if self.bridge.ready:
-                await asyncio.wait_for(self._keep_window(), CLOSE_TIMEOUT_S)
+                await asyncio.wait_for(self._keep_window(), KEEP_S)
         finally:
             self.bridge.stop_engine()
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from atelier_desk.desktop.once import Once
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -33,6 +35,9 @@ Opener = Callable[[Path | None], Any]
 
 class Bridge(QObject):
     """What widgets hold of the engine.
+
+    Attributes:
+        once: starts what a button asks for, unless it runs already.
 
     Signals:
         stream_event: a ``StreamEvent``, in order, the tokens of each run joined.
@@ -61,6 +66,7 @@ class Bridge(QObject):
         self._queue: deque[tuple[str, Any]] = deque()
         self._pending = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.once = Once(self.start)
         self._drainer = QTimer(self)
         self._drainer.setSingleShot(True)
         self._drainer.timeout.connect(self._drain)

@@ -130,7 +130,7 @@ class Conductor(QObject):
 
     def fork(self, workflow_id: str, seq: int) -> None:
         """Make a new workflow of everything up to a stream event, and show it."""
-        self._bridge.start(self._fork(workflow_id, seq))
+        self._bridge.once(("fork", workflow_id, seq), lambda: self._fork(workflow_id, seq))
 
     async def _fork(self, workflow_id: str, seq: int) -> None:
         forked = await self._bridge.call(lambda a: a.runs.fork(workflow_id, seq))
@@ -139,6 +139,6 @@ class Conductor(QObject):
         active = await self._bridge.call(lambda a: a.runs.active(forked.id))
         text = _("“{name}” was made.", name=forked.name)
         if active:
-            self._window.toasts.show(text, _("Go on"), lambda: self._bridge.do(lambda a: a.runs.resume(active)))
+            self._window.toasts.show(text, _("Go on"), lambda: self._window.chat.steering.resume(active))
         else:
             self._window.toasts.show(text)

@@ -43,12 +43,14 @@ class StepBar(Translated, QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step."""
+        """The root run, when a person paused it or it was interrupted, and nothing waits for a step."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
         """Root runs a person let run on: whatever of their teams still stops at a step goes on by itself."""
         self._busy = False
+        self._asked = 0
+        """How often what waits was asked for: only the newest answer is true."""
         self._icon = QLabel(self)
         self._text = label("", "muted", self, wrap=True)
         self._text.setObjectName("step-text")
@@ -90,19 +92,24 @@ class StepBar(Translated, QFrame):
         if self.workflow_id and self.bridge.ready:
             self.bridge.start(self._ask(self.workflow_id))
 
-    async def _ask(self, workflow_id: str) -> None:
-        from atelier_desk.engine.services.stepping import paused_by_hand, waiting_steps
+    async def _ask(self, workflow_id: str) -> bool:
+        """Learn what waits and show it; False when it was asked again meanwhile, and that answer counts."""
+        from atelier_desk.engine.services.stepping import held_root, waiting_steps
 
+        self._asked += 1
+        number = self._asked
         found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
-        paused = None if found else await self.bridge.call(lambda a: paused_by_hand(a, workflow_id))
+        paused = None if found else await self.bridge.call(lambda a: held_root(a, workflow_id))
+        if number != self._asked and workflow_id == self.workflow_id:
+            return False
         if workflow_id == self.workflow_id:
-            self._busy = False
             # One that was paused to be stepped is held in a moment.
             self.paused = paused if paused is not None and paused.run_id != self._caught else None
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
             for step in free:
                 await self.bridge.call(partial(_let_go, run_id=step.run_id))
+        return True
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
@@ -136,18 +143,21 @@ class StepBar(Translated, QFrame):
         self._each(_let_go, [step.run_id for step in self.waiting])
 
     def _each(self, function: Any, run_ids: list[str]) -> None:
-        if not (self.waiting or self.paused) or self._busy:
-            return
-        self._busy = True
-        self._say()
-        self.bridge.start(self._do(function, run_ids))
+        if self.waiting or self.paused:
+            self.bridge.once(self, lambda: self._do(function, run_ids))
 
     async def _do(self, function: Any, run_ids: list[str]) -> None:
+        """Do it, and learn what waits then: until that is known a click would mean a step that was taken already."""
+        self._busy = True
+        self._say()
         try:
             for run_id in run_ids:
                 await self.bridge.call(partial(function, run_id=run_id))
+            while not await self._ask(self.workflow_id):
+                pass
         finally:
             self._busy = False
+            self._say()
             self._look.start()
 
     def set_stepping(self, on: bool) -> None:
@@ -179,7 +189,8 @@ class StepBar(Translated, QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            text = _("{agent} is paused.", agent=self.paused.agent_name)
+            cut_off = _("{agent} was interrupted.", agent=self.paused.agent_name)
+            text = cut_off if self.paused.interrupted else _("{agent} is paused.", agent=self.paused.agent_name)
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:

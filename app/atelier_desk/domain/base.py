@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
 from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from atelier_desk.domain.ids import new_id
 
-def new_id() -> str:
-    """A new identifier: 32 hexadecimal digits, ordered by time (48-bit milliseconds, then 80 random bits, as in UUID version 7)."""
-    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
+__all__ = ["Model", "Timestamp", "new_id", "utc_now"]
 
 
 def utc_now() -> datetime:

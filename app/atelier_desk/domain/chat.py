@@ -91,6 +91,7 @@ class ChatRequest(Model):
         context_window: tokens the model can see; Ollama must be told (``num_ctx``).
         effort: how long a model thinks before it answers: low, medium or high; None leaves it to the server. Providers that know no
             such thing leave it out.
+        retry: whether the provider tries again by itself; not where the caller does.
     """
 
     model: str
@@ -106,6 +107,7 @@ class ChatRequest(Model):
     raw_prompt: str | None = None
     context_window: int | None = None
     effort: Literal["low", "medium", "high"] | None = None
+    retry: bool = True
 
 
 class Usage(Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from atelier_desk.domain.base import Model
 
@@ -36,6 +36,12 @@ class PauseReason(StrEnum):
     LIMIT = "limit"
     LOOP = "loop"
     STEP = "step"
+    INTERRUPTED = "interrupted"
+    """What worked on the run ended: the command that followed it, the program, or by a kill."""
+
+
+Ended = Literal["command", "program", "killed"]
+"""What ended when a run was interrupted."""
 
 
 class CallStatus(StrEnum):

@@ -15,7 +15,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
-from atelier_desk.domain.event_base import CallStatus, Dispatch, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.event_base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team_events import (
@@ -51,6 +51,7 @@ __all__ = [
     "CompactionUndone",
     "ContextCompacted",
     "Dispatch",
+    "Ended",
     "EntryPinned",
     "EventBody",
     "Injected",
@@ -209,13 +210,17 @@ class ToolCallFinished(Event):
 
 
 class OutputShown(Event):
-    """The ``output`` tool showed something to the user."""
+    """The ``output`` tool showed something to the user; ``result`` and ``report`` of a sub-agent are handed to its parent with its report.
+
+    ``report`` is the name under which the text was stored, empty when it was not.
+    """
 
     type: Literal["output_shown"] = "output_shown"
     message_id: str = Field(default_factory=new_id)
     call_id: str
     content: str
     output_type: Literal["message", "report", "result", "progress"] = "message"
+    report: str = ""
 
 
 class TaskChanged(Event):
@@ -302,8 +307,16 @@ class LoopDetected(Event):
 
 
 class RunPaused(Event):
+    """The run is held until somebody lets it go on.
+
+    Attributes:
+        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, or ``killed``:
+            found by the next process, so that nobody knows how long it worked.
+    """
+
     type: Literal["run_paused"] = "run_paused"
     reason: PauseReason
+    ended: Ended | None = None
 
 
 class RunResumed(Event):

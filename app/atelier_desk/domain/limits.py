@@ -11,6 +11,9 @@ ATTACHED_FILES: Final = 20
 ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
 MODEL_NAME: Final = 512
+"""Characters: the names of local servers are paths, those of clouds are resource names."""
+PROVIDER_HEADERS: Final = 20
+"""Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)
@@ -56,6 +59,8 @@ CHILD_TITLE: Final = 120
 CHILD_ATTEMPTS: Final = 3
 CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
+CHILD_WAIT_S: Final = 60.0
+"""Longest pause a model server can ask of a sub-agent before its next attempt."""
 CHILD_INACTIVITY_S: Final = 300
 CHILD_CHECK_S: Final = 30
 
@@ -73,6 +78,9 @@ LIST_MAX: Final = 1_000
 WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
+
+PROGRAM_ENDS_S: Final = 1.7
+"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force."""
 
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 
 
@@ -16,16 +20,64 @@ class ProviderKind(StrEnum):
     LOCAL = "local"
 
 
+class KeyStyle(StrEnum):
+    """The request header the API key goes into. ``auto`` is ``api-key`` for Azure's hosts and ``Authorization: Bearer`` for all others."""
+
+    AUTO = "auto"
+    BEARER = "bearer"
+    API_KEY = "api-key"
+
+
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+"""What a header may be called (RFC 9110, section 5.1)."""
+_VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+
+
+def header_variable(value: str) -> str:
+    """The environment variable that ``$NAME``, ``${NAME}`` or ``Bearer $NAME`` refers to; empty when the text is a value of its own."""
+    found = _VARIABLE.fullmatch(value.strip())
+    return (found[1] or found[2]) if found else ""
+
+
 class ProviderConfig(Model):
-    """One server. ``api_key_env`` names the variable that holds the key at use; ``has_key`` says that the keyring holds one."""
+    """One server.
+
+    Attributes:
+        api_key_env: names the variable that holds the key at use; ``has_key`` says that the keyring holds one.
+        ca_file: path of a PEM file with the certificates of authorities that are trusted beside the usual ones.
+        headers: what is sent with each request, by name: ``$VARIABLE`` (one word such as ``Bearer`` may precede), or empty when the
+            keyring holds the value. A value itself is never here.
+        api_version: sent as ``?api-version=``, as Azure wants it; taken from the query of ``base_url`` when it stands there.
+        key_style: the header the key is sent in.
+    """
 
     name: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")
     kind: ProviderKind
     base_url: str = Field(default="", max_length=2048)
     api_key_env: str = Field(default="", max_length=128)
     has_key: bool = False
+    ca_file: str = Field(default="", max_length=4096)
+    headers: dict[str, str] = Field(default_factory=dict, max_length=limits.PROVIDER_HEADERS)
+    api_version: str = Field(default="", max_length=64, pattern=r"^[A-Za-z0-9._-]*$")
+    key_style: KeyStyle = KeyStyle.AUTO
     enabled: bool = True
     created_at: Timestamp = Field(default_factory=utc_now)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _version_out_of_the_url(cls, data: Any) -> Any:
+        """Azure's addresses are copied with their ``?api-version=…``. Any other query stays, and is refused where the URL is checked."""
+        url = data.get("base_url") if isinstance(data, dict) else None
+        if not isinstance(url, str) or "?" not in url:
+            return data
+        try:
+            parts = urlsplit(url.strip())
+        except ValueError:
+            return data
+        query = parse_qsl(parts.query, keep_blank_values=True)
+        if len(query) != 1 or query[0][0].lower() != "api-version":
+            return data
+        return {**data, "base_url": urlunsplit(parts._replace(query="")), "api_version": query[0][1]}
 
 
 class ModelInfo(Model):
@@ -53,10 +105,17 @@ class ModelInfo(Model):
 
 
 class ProviderHealth(Model):
-    """The result of a test: ``ok``, ``latency_ms``, how many models, and what went wrong in words for a person."""
+    """The result of a test: ``ok``, ``latency_ms``, how many models, and what went wrong in words for a person.
+
+    Attributes:
+        message: also said when all is well but something is worth knowing, such as a server without a list of models.
+        found_url, found_kind: where a model server did answer, when it did not at the address that was tried.
+    """
 
     ok: bool
     latency_ms: int = 0
     models: int = 0
     message: str = ""
     code: str = ""
+    found_url: str = ""
+    found_kind: ProviderKind | None = None

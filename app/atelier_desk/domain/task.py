@@ -18,7 +18,10 @@ class TaskStatus(StrEnum):
 
 
 class Task(Model):
-    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty when a person made it."""
+    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty when a person made it.
+
+    ``duration_ms`` is how long it took: measured from its start to its end, or what an agent or a person says.
+    """
 
     id: str = Field(default_factory=new_id)
     workflow_id: str
@@ -30,7 +33,7 @@ class Task(Model):
     status: TaskStatus = TaskStatus.PENDING
     dependencies: tuple[str, ...] = ()
     position: float = 0.0
-    duration_ms: int | None = None
+    duration_ms: int | None = Field(default=None, ge=0)
     created_at: Timestamp = Field(default_factory=utc_now)
     started_at: Timestamp | None = None
     completed_at: Timestamp | None = None

@@ -13,7 +13,7 @@ from atelier_desk.domain.chat import Usage
 
 
 class RunStatus(StrEnum):
-    """State of a run. The first six are alive (a resume may go on), the others are final."""
+    """State of a run. The first seven are alive (a resume may go on), the others are final."""
 
     PROCESSING = "processing"
     AWAITING_USER = "awaiting_user"
@@ -21,6 +21,8 @@ class RunStatus(StrEnum):
     AWAITING_CHILDREN = "awaiting_children"
     AWAITING_PARENT = "awaiting_parent"
     PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    """What worked on it ended; ``resume`` goes on."""
     COMPLETED = "completed"
     ERROR = "error"
     CANCELLED = "cancelled"
@@ -29,6 +31,11 @@ class RunStatus(StrEnum):
     @property
     def final(self) -> bool:
         return self in _FINAL
+
+    @property
+    def held(self) -> bool:
+        """Whether it goes on only when somebody resumes it."""
+        return self in (RunStatus.PAUSED, RunStatus.INTERRUPTED)
 
 
 _FINAL = frozenset({RunStatus.COMPLETED, RunStatus.ERROR, RunStatus.CANCELLED, RunStatus.ABANDONED})
@@ -39,6 +46,7 @@ class WorkflowStatus(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     PAUSED = "paused"
+    INTERRUPTED = "interrupted"
     COMPLETED = "completed"
     ERROR = "error"
 
@@ -175,13 +183,19 @@ class ToolExecution(Model):
 
 
 class Report(Model):
-    """A Markdown report: the text is a file under the data folder, this row its index entry."""
+    """A Markdown report: the text is a file under the data folder, this row its index entry.
+
+    Attributes:
+        size: bytes of the file.
+        sha256: of the file's bytes, in hexadecimal digits; filled in when it is saved.
+    """
 
     id: str = Field(default_factory=new_id)
     workflow_id: str
     run_id: str = ""
     name: str = Field(min_length=1, max_length=limits.REPORT_NAME)
     size: int = 0
+    sha256: str = ""
     author: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)

@@ -1,8 +1,11 @@
 """The engine as one object: what the desktop, the command line and Python callers open.
 
+    from atelier_desk import Atelier
+
     async with Atelier.open(data_dir) as atelier:
         async for event in atelier.run("What is 12*7?", agent=config):
             print(event.wire())
+        answer = await atelier.ask("How many words has this file?", tools=[word_count])   # a typed function with a docstring
 
 Importing this module needs no Qt and loads no model, no database driver and no HTTP client; they are loaded when they are first used.
 """
@@ -11,16 +14,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.bus import EventBus
-from atelier_desk.i18n import set_language
+from atelier_desk.i18n import N_, set_language
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import AgentConfig
@@ -29,7 +33,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
+    from atelier_desk.engine.asking import Answer
     from atelier_desk.engine.gateway import ModelFactory, ModelGateway
+    from atelier_desk.engine.given_tools import GivenTool, GivenTools
     from atelier_desk.engine.journal import FaultPoint, Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
@@ -150,6 +156,7 @@ class Atelier:
         fsync: bool | None = None,
         fault: FaultPoint | None = None,
         language: str | None = None,
+        temporary: bool = False,
         start: bool = True,
     ) -> AsyncIterator[Atelier]:
         """Open a data folder, and close everything at the end.
@@ -160,11 +167,34 @@ class Atelier:
             embedder: replaces the one the settings name.
             fsync: overrides the setting of that name.
             language: overrides the setting of that name.
+            temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
             start: False opens the database alone, which a listing needs; ``load_tools`` and ``start`` do the rest when it is wanted.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
+            UsageError: both a folder and ``temporary``.
         """
+        if temporary:
+            from atelier_desk.engine.asking import temporary_folder
+            from atelier_desk.llm.secrets import KeyVault
+
+            if data_dir is not None:
+                raise UsageError(N_("A temporary Atelier has a folder of its own: leave data_dir out."))
+            async with (
+                temporary_folder() as folder,
+                cls.open(
+                    folder,
+                    clock=clock,
+                    model_factory=model_factory,
+                    embedder=embedder,
+                    vault=vault or KeyVault(session=True),
+                    fsync=bool(fsync),
+                    fault=fault,
+                    language=language,
+                ) as opened,
+            ):
+                yield opened
+            return
         atelier = cls(clock or SystemClock())
         atelier._given = (model_factory, embedder, fault)
         await atelier._open_store(data_dir, vault, fsync, language, start)
@@ -186,29 +216,76 @@ class Atelier:
         images: tuple[ImagePart, ...] = (),
         strategy: Dispatch | str = "queue",
         mode: RunMode | str = "auto",
+        tools: Sequence[GivenTool] = (),
     ) -> AsyncIterator[StreamEvent]:
         """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
 
         The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable, and so has status
-        ``error`` when the journal could not be written (then ``resume`` goes on). Closing the iterator early leaves the run at work.
+        ``error`` when the journal could not be written and ``interrupted`` when somebody interrupted it (then ``resume`` goes on). Closing
+        the iterator early leaves the run at work.
 
         Args:
             agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
             workflow_id: None makes a new workflow.
+            tools: for the run that this starts, besides the agent's own: names, or typed functions with a docstring
+                (``atelier_desk.tool`` says more of one). Functions are this program's own code and run in it: Stop cancels an ``async``
+                one; a plain one runs in a thread, which cannot be killed: Stop returns at once, and what it still gives is dropped.
+
+        Raises:
+            UsageError: a function that cannot become a tool.
+            NotFoundError, ConflictError: no tool of that name; another tool of that name.
         """
         from atelier_desk.domain.events import Dispatch
         from atelier_desk.domain.workflow import RunMode
         from atelier_desk.engine.following import until_settled
 
         config, agent_id = await self.find_agent(agent)
+        tools = self.given_tools.made(tools)
         if workflow_id is None:
             workflow_id = (await self.workflows.create(agent_id=agent_id)).id
+        if tools:
+            config, agent_id = await self._with_tools(workflow_id, config, agent_id, tools)
         with self._listening(workflow_id) as queue:
-            run_id = await self.runs.send(
-                workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=Dispatch(strategy), mode=RunMode(mode)
-            )
+            how: dict[str, Any] = {"strategy": Dispatch(strategy), "mode": RunMode(mode)}
+            try:
+                run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how)
+            finally:
+                if self.runs.active(workflow_id) is None:
+                    self.given_tools.release(workflow_id)
             async for event in until_settled(self, run_id, queue):
                 yield event
+
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        agent: AgentConfig | str | None = None,
+        workflow_id: str | None = None,
+        images: tuple[ImagePart, ...] = (),
+        tools: Sequence[GivenTool] = (),
+    ) -> Answer:
+        """One turn, and its answer. Cancelling the wait stops the run. The arguments are those of ``run``.
+
+        Raises:
+            AtelierError: the run failed; ``code`` says how. What ``run`` raises, too.
+        """
+        from atelier_desk.engine.asking import Listener
+
+        heard = Listener()
+        fresh = workflow_id is None
+        tools = self.given_tools.made(tools)
+        if workflow_id is None:
+            workflow_id = (await self.workflows.create(agent_id=(await self.find_agent(agent))[1])).id
+        try:
+            async for event in self.run(prompt, agent=agent, workflow_id=workflow_id, images=images, tools=tools):
+                heard.hear(event)
+        except asyncio.CancelledError:
+            run_id = heard.run_id or (self.runs.active(workflow_id) if fresh else None)
+            if run_id:
+                await self.runs.cancel(run_id)
+            raise
+        state = self.runs.state_of(heard.run_id)
+        return heard.answer((state.current.result or state.current.summary) if state is not None else "")
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
@@ -219,6 +296,23 @@ class Atelier:
             await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
             async for event in until_settled(self, run_id, queue):
                 yield event
+
+    async def _with_tools(
+        self, workflow_id: str, config: AgentConfig | None, agent_id: str, tools: Sequence[GivenTool]
+    ) -> tuple[AgentConfig, str]:
+        """Who answers, with these tools besides its own."""
+        if config is None:
+            who = await self._resolve_agent(await self.repos.workflows.get(workflow_id), agent_id)
+            config, agent_id = who.agent, who.agent_id
+        names = self.given_tools.give(workflow_id, tools)
+        return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
+
+    @cached_property
+    def given_tools(self) -> GivenTools:
+        """The functions that were given to runs as tools."""
+        from atelier_desk.engine.given_tools import GivenTools
+
+        return GivenTools(self.registry, self.bus)
 
     @contextmanager
     def _listening(self, workflow_id: str) -> Iterator[asyncio.Queue[StreamEvent | None]]:
@@ -426,6 +520,8 @@ class Atelier:
                 parts.push_async_callback(self.models.aclose)
             if "memories" in vars(self):
                 parts.push_async_callback(self.memories.aclose)
+            if "own_tools" in vars(self):
+                parts.push_async_callback(self.own_tools.aclose)
             if "runs" in vars(self):
                 parts.push_async_callback(self.runs.close)
 

@@ -29,6 +29,8 @@ QT_PACKAGES = (
     "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxkbcommon-x11-0"
 )
 """Debian packages of the libraries Qt needs, without a screen and with X11."""
+SHOWN = 5
+"""Damaged reports that are named."""
 QT_IMPORT_S = 60.0
 PROVIDER_S = 15.0
 
@@ -43,13 +45,20 @@ class Check(Model):
     fix: str = ""
 
 
-async def checks(atelier: Atelier | None = None, *, root: Path | None = None, problem: AtelierError | None = None) -> list[Check]:
-    """All checks, in the order of the page.
+async def checks(
+    atelier: Atelier | None = None,
+    *,
+    root: Path | None = None,
+    problem: AtelierError | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Check]:
+    """All checks, in the order of the page. Every row of the database, every report and every downloaded model is read.
 
     Args:
         atelier: the open engine, None when it could not be opened.
         root: the data folder, when there is no engine.
         problem: why the engine could not be opened.
+        progress: told how many of how many rows, reports or models were read.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     found = [await _qt(), *_display()]
@@ -58,24 +67,34 @@ async def checks(atelier: Atelier | None = None, *, root: Path | None = None, pr
     if atelier is None:
         found.append(_closed(problem))
         return found
-    for check in (_database, _keyring, _embedder):
-        found.append(await _guarded(check, atelier))
+    found.append(await _guarded("database", _database(atelier, progress)))
+    found.append(await _guarded("reports", _reports(atelier, progress)))
+    found.append(await _guarded("own_tools", _own_tools(atelier)))
+    found.append(await _guarded("models", _models(atelier, progress)))
+    found.append(await _guarded("keyring", _keyring(atelier)))
+    found.append(await _guarded("embedder", _embedder(atelier)))
     found += await asyncio.gather(*(_provider(atelier, config) for config in await atelier.providers.list() if config.enabled))
     return found
 
 
-async def _guarded(check: Callable[[Atelier], Awaitable[Check]], atelier: Atelier) -> Check:
+async def _guarded(name: str, check: Awaitable[Check]) -> Check:
     """A check that breaks is a failed check, not the end of the check-up."""
     try:
-        return await check(atelier)
+        return await check
     except Exception as error:
         message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        name = check.__name__.lstrip("_")
         return Check(name=name, title=_titles()[name], status="fail", message=message, fix=_("The log file in the data folder says more."))
 
 
 def _titles() -> dict[str, str]:
-    return {"database": _("Database"), "keyring": _("Keyring"), "embedder": _("Embedder")}
+    return {
+        "database": _("Database"),
+        "reports": _("Reports"),
+        "own_tools": _("Own tools"),
+        "models": _("Downloaded models"),
+        "keyring": _("Keyring"),
+        "embedder": _("Embedder"),
+    }
 
 
 async def _qt() -> Check:
@@ -181,10 +200,17 @@ def _closed(problem: AtelierError | None) -> Check:
     return Check(name="database", title=_("Database"), status="fail", message=message)
 
 
-async def _database(atelier: Atelier) -> Check:
+async def _database(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.inspect import count_by_reading
+
     title = _("Database")
     counts = await atelier.store.counts()
-    message = _("Schema {version}, {rows} rows.", version=atelier.store.version, rows=sum(counts.values()))
+    total, rows = sum(counts.values()), 0
+    for table in counts:
+        before = rows
+        note = (lambda read, before=before: progress(before + read, total)) if progress else None
+        rows += await count_by_reading(atelier.store.query_all, table, note)
+    message = _("Schema {version}, {rows} rows, all of them read.", version=atelier.store.version, rows=rows)
     lost = atelier.store.lost_commits
     if lost:
         return Check(
@@ -195,6 +221,62 @@ async def _database(atelier: Atelier) -> Check:
             fix=_("Compare with a backup: atelier backup verify FILE"),
         )
     return Check(name="database", title=title, status="ok", message=message)
+
+
+async def _reports(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+    count, damaged = await atelier.reports.check_all(progress)
+    if not damaged:
+        message = ngettext("{n} report, as it was written.", "{n} reports, all as they were written.", count)
+        return Check(name="reports", title=_("Reports"), status="ok", message=message)
+    return Check(
+        name="reports",
+        title=_("Reports"),
+        status="fail",
+        message=ngettext(
+            "{n} report is missing or not as it was written: {paths}",
+            "{n} reports are missing or not as they were written: {paths}",
+            len(damaged),
+            paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
+        ),
+        fix=_("Look at them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
+    )
+
+
+async def _own_tools(atelier: Atelier) -> Check:
+    title = _("Own tools")
+    found = await atelier.own_tools.list()
+    changed = [each.file for each in found if each.state == "changed"]
+    if not changed:
+        message = ngettext("{n} file, unchanged since it was confirmed.", "{n} files, none changed since it was confirmed.", len(found))
+        return Check(name="own_tools", title=title, status="ok", message=message)
+    return Check(
+        name="own_tools",
+        title=title,
+        status="warn",
+        message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
+        fix=_("Read them again, then: atelier tools own confirm FILE"),
+    )
+
+
+async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+    """Their SHA-256 is computed anew: loading a model trusts what was computed before for its size and time."""
+    from atelier_desk.llm.local.models import ModelStore
+
+    title = _("Downloaded models")
+    store = ModelStore(atelier.datadir.models)
+    models = [model for model in await asyncio.to_thread(store.list) if model.sha256 and not model.starter]
+    problems = []
+    for number, model in enumerate(models, 1):
+        try:
+            await asyncio.to_thread(store.check, model, again=True)
+        except AtelierError as error:
+            problems.append(error.localized(_))
+        if progress:
+            progress(number, len(models))
+    if problems:
+        return Check(name="models", title=title, status="fail", message=" ".join(problems))
+    message = ngettext("{n} model, as it was published.", "{n} models, all as they were published.", len(models))
+    return Check(name="models", title=title, status="ok", message=message)
 
 
 async def _keyring(atelier: Atelier) -> Check:

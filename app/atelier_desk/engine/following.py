@@ -53,13 +53,14 @@ async def standing(engine: Engine, run_id: str) -> StreamEvent:
     """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
 
     Status ``waiting`` when an agent of its team waits for a person's answer, ``limited`` when one stopped at a limit, ``error`` when one
-    could not be written, else ``waiting``.
+    could not be written, ``interrupted`` when what worked on one ended, else ``waiting``.
     """
     row = await engine.repos.runs.get(run_id)
     states = [handle.current for handle in await engine.runs.team_of(run_id)]
     limited = any(state.limit is not None for state in states)
     asks = any(state.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for state in states)
     # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
+    cut_off = any(state.status is RunStatus.INTERRUPTED for state in states)
     broke = any(state.status is RunStatus.PROCESSING for state in states)
     return StreamEvent(
         seq=engine.journal.last_stream_seq(row.workflow_id),
@@ -73,7 +74,7 @@ async def standing(engine: Engine, run_id: str) -> StreamEvent:
         depth=row.depth,
         durable=False,
         chunk_type=ChunkType.WORKFLOW_COMPLETE,
-        data={"status": "waiting" if asks else "limited" if limited else "error" if broke else "waiting"},
+        data={"status": "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"},
     )
 
 

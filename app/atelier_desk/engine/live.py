@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.domain.events import CallStatus, EventBody, ReplyInterrupted, RunFinished
+from atelier_desk.domain.events import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
 from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
@@ -26,6 +27,8 @@ from atelier_desk.storage.repositories import Repositories
 
 log = logging.getLogger(__name__)
 
+CLOSE_S = 0.5
+"""How long the closing program waits for the steps it cancelled; one that does not let itself be cancelled ends with the process."""
 FINISHED_KEPT = 16
 """Runs that are over and stay in memory."""
 
@@ -220,13 +223,56 @@ class LiveRuns:
         self.alive.pop(workflow_id, None)
         self.conversations.forget()
 
+    # -- interrupting --------------------------------------------------------------------------------------------------------------
+
+    async def interrupt(self, run_id: str, ended: Ended) -> None:
+        """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""
+        top = await self.load(run_id)
+        await self._interrupt([top, *await self.below(top)], ended)
+
     async def close(self) -> None:
-        """Stop driving. Runs at work are not ended: the next start goes on with them."""
+        """Stop driving. Runs at work are interrupted: a resume, or the next start of the window, goes on with them."""
         self._closing = True
-        tasks = [live.task for live in self._runs.values() if live.task is not None and not live.task.done()]
-        for task in tasks:
+        await self._interrupt(list(self._runs.values()), "program", CLOSE_S)
+
+    async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
+        tasks = {live.task: live for live in runs if live.task is not None and live.at_work}
+        for task, live in tasks.items():
+            # Nobody is set going by the end of another.
+            live.stopping = True
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks, timeout=timeout_s)
+            await self.mark_interrupted(list(tasks.values()), ended)
+        finally:
+            for live in tasks.values():
+                live.stopping = False
+
+    async def mark_interrupted(self, runs: Sequence[LiveRun], ended: Ended) -> None:
+        """Write down that nothing works on these runs any more, nor on those above that wait for them. What waits for a person is left."""
+        above: dict[str, LiveRun] = {}
+        for live in runs:
+            if await self._mark(live, ended, RunStatus.PROCESSING):
+                for ancestor in live.handle.current.lineage:
+                    above[ancestor.run_id] = await self.load(ancestor.run_id)
+        for live in above.values():
+            await self._mark(live, ended, RunStatus.AWAITING_CHILDREN)
+
+    async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
+        """Whether the run was in this state, and is written down as interrupted now."""
+        try:
+            kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
+            return await self._env.journal.append_if(
+                live.handle,
+                lambda now: [*kept, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if now.status is status else None,
+                clear_partial=True,
+            )
+        except AtelierError as error:
+            # The disk is full, or the workflow was deleted: the next process that opens the folder looks again.
+            log.warning("run %s could not be marked as interrupted: %s", live.handle.run_id, error)
+            return False
 
     async def _work(self, live: LiveRun, driver: Driver) -> None:
         with correlation(live.handle.current.correlation_id):

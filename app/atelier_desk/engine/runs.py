@@ -91,11 +91,13 @@ class RunManager(Steering):
         strategy: Dispatch = Dispatch.QUEUE,
         mode: RunMode = RunMode.AUTO,
         approval: ApprovalMode | None = None,
+        message_id: str = "",
     ) -> str:
         """Say something in a workflow: starts a run, or reaches the one that works, as ``strategy`` says. Returns the run's id.
 
         Args:
             agent: who answers when a run starts; None takes the stored agent ``agent_id``, else the workflow's, else the default one.
+            message_id: the id of the message in the transcript, for who has to find out later whether it was sent; empty takes a new one.
             approval: how often a person is asked in a run that starts; None takes the agent's own mode.
 
         Raises:
@@ -105,7 +107,7 @@ class RunManager(Steering):
         """
         check_message(content, images, files)
         files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
-        message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy)
+        message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy, message_id=message_id or new_id())
         async with self._workflow_lock(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
@@ -189,12 +191,23 @@ class RunManager(Steering):
         return self._runs.alive.get(workflow_id)
 
     async def index(self) -> None:
-        """Learn from the database which runs are alive; called once when the engine opens."""
-        for row in await self._env.repos.runs.alive():
+        """Learn from the database which runs are alive; called once when the engine opens.
+
+        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted.
+        """
+        rows = await self._env.repos.runs.alive()
+        for row in rows:
             if row.parent_run_id is None:
                 self._runs.alive[row.workflow_id] = row.id
             else:
                 self.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
+        for row in rows:
+            if row.status is RunStatus.PROCESSING:
+                try:
+                    await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
+                except (AtelierError, ValueError):
+                    # One journal that cannot be folded must not keep the others from being opened.
+                    log.exception("run %s cannot be read", row.id)
 
     async def _find_active(self, row: Workflow) -> str | None:
         known = self.active(row.id)
@@ -234,7 +247,10 @@ class RunManager(Steering):
         return [live.handle, *(below.handle for below in await self._runs.below(live))]
 
     async def resume_all(self) -> list[str]:
-        """Go on with every run a kill cut off; runs that wait for a person or are paused stay as they are."""
+        """Go on with every run that was cut off by a kill or by the end of the program.
+
+        Runs that wait for a person, are paused, or were interrupted because a person ended their command stay as they are.
+        """
         resumed = []
         rows = await self._env.repos.runs.alive()
         known = {row.id for row in rows}
@@ -243,6 +259,8 @@ class RunManager(Steering):
             if row.status is RunStatus.PAUSED or (live is not None and live.at_work):
                 continue
             try:
+                if row.status is RunStatus.INTERRUPTED and (await self._runs.load(row.id)).handle.current.ended == "command":
+                    continue
                 if row.parent_run_id is not None and row.parent_run_id not in known:
                     above = (await self._runs.load(row.parent_run_id)).handle.current
                     if above.status.final and not above.failed:
@@ -258,7 +276,7 @@ class RunManager(Steering):
                 # One journal that cannot be folded must not hold up the others.
                 log.exception("run %s cannot be read", row.id)
             else:
-                if row.status is RunStatus.PROCESSING:
+                if row.status in (RunStatus.PROCESSING, RunStatus.INTERRUPTED):
                     resumed.append(row.id)
         return resumed
 
@@ -270,7 +288,7 @@ class RunManager(Steering):
         return any(live.handle.current.pause is PauseReason.USER for live in above)
 
     async def close(self) -> None:
-        """Stop driving. Runs at work are not ended: the next start goes on with them."""
+        """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
         self._progress.close()
         await self._watch.close()

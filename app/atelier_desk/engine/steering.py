@@ -9,6 +9,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
+    Ended,
     EventBody,
     Injected,
     LimitKind,
@@ -118,7 +119,6 @@ class Steering(Answering, ContextEditing):
     ) -> None:
         failed = live.handle.current.failed
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
-        resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=steps)
 
         def decide(now: RunState) -> list[EventBody] | None:
             if live.at_work:
@@ -128,6 +128,9 @@ class Steering(Answering, ContextEditing):
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # It waits for somebody, and nothing but that somebody can help it on.
                 return None
+            # A stepping run that was cut off still waits for its person at each step.
+            same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
+            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
             closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
             note = [Injected(reason=FINISH_NOW, content=FINISH_NOTE)] if finish else []
             return [resumed, *lost, *closing, *note]
@@ -176,7 +179,8 @@ class Steering(Answering, ContextEditing):
             lost = await lost_reply(self._env.repos, child.handle.run_id)
 
             def decide(now: RunState, lost: list[EventBody] = lost) -> list[EventBody] | None:
-                cut_off = now.pause is None and not isinstance(next_step(now), Wait | Done)
+                unheld = now.pause is None and not isinstance(next_step(now), Wait | Done)
+                cut_off = unheld or now.pause is PauseReason.INTERRUPTED
                 return (
                     [RunResumed(mode=mode, steps=now.steps if cut_off else None), *lost]
                     if cut_off or now.pause is PauseReason.USER
@@ -206,6 +210,10 @@ class Steering(Answering, ContextEditing):
         """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
         await self._runs.cancel(run_id)
 
+    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
+        """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
+        await self._runs.interrupt(run_id, ended)
+
     async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
         """Say something to one agent of a team.
 
@@ -231,7 +239,7 @@ class Steering(Answering, ContextEditing):
             closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if interrupts else []
             # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
             goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
-            steps = 1 if now.pause is PauseReason.STEP else None
+            steps = 1 if now.pause is PauseReason.STEP else now.steps if now.pause is PauseReason.INTERRUPTED else None
             return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
 
         try:

@@ -20,7 +20,7 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.think import ThinkSplitter
+from atelier_desk.llm.think import ThinkSplitter, split_lone_close
 
 
 class StreamParser(Protocol):
@@ -106,15 +106,18 @@ class ReplyAssembler:
         return [ToolCallDelta(index=position, id=call.id, name=call.name, arguments=text)]
 
     def done(self) -> list[ChatDelta]:
-        """What was held back, and the whole reply."""
+        """What was held back, and the whole reply. Its text is less than was shown when that turns out to have been reasoning."""
         deltas = self._pieces(self._think.flush())
+        content, reasoning = "".join(self._text), "".join(self._reasoning)
+        if not reasoning:
+            reasoning, content = split_lone_close(content)
         calls = tuple(_finished(call) for call in self._calls)
         reason = self.finish_reason or FinishReason.STOP
         if calls and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
         reply = ChatReply(
-            content="".join(self._text),
-            reasoning="".join(self._reasoning),
+            content=content,
+            reasoning=reasoning,
             tool_calls=calls,
             usage=self.usage,
             finish_reason=reason,

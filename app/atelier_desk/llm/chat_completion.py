@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from typing import Any
@@ -23,17 +24,31 @@ _REASONS = {
 
 
 class ChatCompletionParser:
-    """Parses the answer to a chat completion, streamed as events or, from servers that do not stream, one JSON body."""
+    """Parses the answer to a chat completion, streamed as events or, from servers that do not stream, one JSON body.
 
-    def __init__(self, request: ChatRequest, where: Where, *, whole: bool = False) -> None:
+    Which of the two it is shows in its first character: servers send events as ``application/json`` and JSON as ``text/event-stream``.
+    """
+
+    def __init__(self, request: ChatRequest, where: Where) -> None:
         self._events = EventDecoder()
         self._assembler = ReplyAssembler(request)
         self._where = where
-        self._body: list[bytes] | None = [] if whole else None
+        self._head: bytes | None = b""
+        self._body: list[bytes] | None = None
         self.complete = False
         self.ended = False
 
     def feed(self, data: bytes) -> list[ChatDelta]:
+        if self._head is not None:
+            data = self._head + data
+            first = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+            self._head = None if first else data
+            if first == b"<":
+                raise provider_error(self._where, "bad_response", "HTML", say="web_page")
+            if first in (b"{", b"["):
+                self._body = []
+            if not first:
+                return []
         if self._body is not None:
             self._body.append(data)
             return []
@@ -53,13 +68,13 @@ class ChatCompletionParser:
             if event.data.strip() == "[DONE]":
                 self.ended = True
                 break
+            if not event.data.strip():
+                continue  # ``data:`` with nothing after it, which some gateways send to keep the connection alive
             deltas.extend(self._chunk(self._decode(event.data), event.name))
         return deltas
 
     def _whole(self, body: bytes) -> list[ChatDelta]:
-        if not body:
-            return []
-        answer = self._decode(body.decode("utf-8", errors="replace"))
+        answer = self._decode(body.decode("utf-8-sig", errors="replace"))
         deltas = self._chunk(answer, "message")
         self.complete = self.complete or bool(answer.get("choices"))
         return deltas

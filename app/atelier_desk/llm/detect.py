@@ -44,7 +44,7 @@ async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | 
     """What listens on one port: each kind of server is told by a page that only it has."""
     root = f"http://127.0.0.1:{port}"
     timeouts = Timeouts(connect_s=timeout_s, first_s=timeout_s, idle_s=timeout_s, call_s=timeout_s)
-    http = HttpClient(root, provider=root, key=_no_key, clock=clock, timeouts=timeouts)
+    http = HttpClient(root, provider=root, clock=clock, timeouts=timeouts)
     try:
         version, tags, lm_studio, props, models = await asyncio.gather(
             *(_get(http, path) for path in ("/api/version", "/api/tags", "/api/v0/models", "/props", "/v1/models"))
@@ -69,10 +69,6 @@ async def _get(http: HttpClient, path: str) -> dict[str, Any]:
     except ProviderError:
         return {}
     return answer if isinstance(answer, dict) else {}
-
-
-async def _no_key() -> str | None:
-    return None
 
 
 def _names(items: list[Any], key: str) -> tuple[str, ...]:

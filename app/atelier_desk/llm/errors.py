@@ -1,7 +1,7 @@
 """Turns what model servers say when they refuse or fail into errors with stable codes and sentences for a person.
 
-Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``bad_request`` ``context_overflow`` ``truncated`` ``timeout``
-``unreachable`` ``server_error`` ``bad_response``.
+Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``loading`` ``bad_request`` ``context_overflow`` ``truncated``
+``timeout`` ``unreachable`` ``proxy`` ``certificate`` ``server_error`` ``bad_response``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,43 @@ TEMPLATES: dict[str, str] = {
     "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
-    "address": N_("{provider} does not answer at this address ({detail}). Check the base URL of the provider."),
+    "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
     "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
-    "overloaded": N_("{provider} is busy or still loading the model ({detail}). Try again in a moment."),
+    "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
+    "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
     "context_overflow": N_("The conversation is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
-    "unreachable": N_("{provider} cannot be reached ({detail}). Check that the server runs and the base URL is right."),
+    "unreachable": N_("{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."),
+    "tls": N_("{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."),
+    "proxy": N_("The proxy {proxy}, set by {variable}, does not let requests through to {url} ({detail})."),
+    "proxy_timeout": N_("{provider} did not answer in time through the proxy {proxy}, which is set by {variable} ({detail})."),
+    "proxy_value": N_(
+        "{variable} does not name a proxy that can be used: {proxy}. "
+        "Set it to http://host:port or socks5://host:port, clear it, or put {host} into NO_PROXY."
+    ),
+    "certificate": N_(
+        "The certificate of {host} is not trusted ({detail}). If an authority of your own signed it, "
+        "set that authority's CA file: in the provider's settings under Advanced, or with --ca-file FILE."
+    ),
+    "certificate_wrong": N_(
+        "The certificate of {host} cannot be accepted ({detail}). It must be put right on the server; check the clock of this machine too."
+    ),
+    "ca_file": N_(
+        "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the certificate of the authority "
+        "that signed the server's."
+    ),
+    "ca_variable": N_(
+        "{variable} names the certificates {file}, which cannot be used ({detail}). "
+        "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with --ca-file FILE."
+    ),
+    "redirect": N_("{provider} sends requests for {url} on to {location}. Enter the address it wants to be reached at."),
+    "web_page": N_("{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."),
     "server_error": N_("{provider} had an error of its own ({detail})."),
     "bad_response": N_("{provider} answered something that cannot be understood ({detail})."),
 }
-RECOVERABLE = frozenset({"rate_limited", "overloaded", "truncated", "timeout", "unreachable", "server_error"})
+RECOVERABLE = frozenset({"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"})
 
 _OVERFLOW_TYPES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded"})
 _OVERFLOW_TEXT = re.compile(
@@ -52,15 +77,18 @@ _QUOTA_TEXT = re.compile(
     r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance"})
+_LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
+"""llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
 _WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which provider and model an error is about, for its sentence."""
+    """Which provider and model an error is about, and the address that was tried, for its sentence."""
 
     provider: str
     model: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +104,10 @@ class ErrorBody:
     status: int | None = None
 
 
-def provider_error(where: Where, code: str, detail: str, **extra: Any) -> ProviderError:
-    """A provider error of one of the codes; ``detail`` is redacted and shortened."""
-    template = TEMPLATES["address" if extra.pop("address", False) else code]
-    return ProviderError(
-        template, code=code, recoverable=code in RECOVERABLE, provider=where.provider, model=where.model, detail=_clean(detail), **extra
-    )
+def provider_error(where: Where, code: str, detail: str, *, say: str = "", **extra: Any) -> ProviderError:
+    """A provider error of one of the codes; ``detail`` is redacted and shortened. ``say`` names another sentence than the code's own."""
+    fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **extra}
+    return ProviderError(TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields)
 
 
 def response_error(where: Where, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
@@ -201,11 +227,11 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
             detail=_clean(detail),
         )
     code = _code(status, body)
-    address = code == "not_found" and not _names_model(where, body)
+    say = "address" if code == "not_found" and not _names_model(where, body) else code
     if code == "rate_limited" and wait is None and (named_wait := _WAIT_TEXT.search(body.message)):
         value = _number(named_wait[1])
         wait = value / 1000 if value is not None and named_wait[2].lower().startswith("m") else value
-    return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, address=address)
+    return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say)
 
 
 def _is_overflow(status: int | None, body: ErrorBody) -> bool:
@@ -219,6 +245,18 @@ def _names_model(where: Where, body: ErrorBody) -> bool:
     return bool(where.model) and ("model" in text or where.model.lower() in text)
 
 
+_CODES = {
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    405: "not_found",
+    408: "timeout",
+    409: "overloaded",  # a lock that was not given in time, says OpenAI's own client, which tries again as well
+    429: "rate_limited",
+    503: "overloaded",
+}
+
+
 def _code(status: int | None, body: ErrorBody) -> str:
     """The code of an error that is not an overflow. 401 may also mean that the quota is used up (seen at Mistral)."""
     quota = body.code in _QUOTA_CODES or body.type in _QUOTA_CODES
@@ -228,9 +266,10 @@ def _code(status: int | None, body: ErrorBody) -> str:
         return "not_found"
     if status is None:
         return "rate_limited" if "rate limit" in body.message.lower() else "server_error"
-    exact = {401: "auth", 403: "auth", 404: "not_found", 405: "not_found", 408: "timeout", 429: "rate_limited", 503: "overloaded"}
-    if status in exact:
-        return exact[status]
+    if status == 503 and _LOADING_TEXT.search(body.message):
+        return "loading"
+    if status in _CODES:
+        return _CODES[status]
     if status == 529:  # "overloaded" at Anthropic and those who follow it
         return "overloaded"
     if 400 <= status < 500:

@@ -6,18 +6,17 @@ Nothing here raises or logs an exception of the HTTP library: its frames hold th
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where, provider_error, response_error
+from atelier_desk.llm.transport import ProxyUse, checked_base_url, make_client, no_answer, proxy_refusal, transport_error
 from atelier_desk.llm.watchdog import Stalled, Watchdog
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 MAX_BODY = 64 * 1024 * 1024
 """Bytes an answer may have, streamed or not."""
 MAX_ERROR_BODY = 64 * 1024
-KEPT_OPEN = 64
-"""Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
 END_S = 0.02
 """Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
 INLINE_JSON = 256 * 1024
@@ -54,11 +51,7 @@ class Timeouts:
 
 
 class StreamedResponse:
-    """An answer whose body is read piece by piece.
-
-    Attributes:
-        content_type: the media type without parameters, in lower case.
-    """
+    """An answer whose body is read piece by piece."""
 
     def __init__(self, response: httpx.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
         self._response = response
@@ -67,7 +60,6 @@ class StreamedResponse:
         self._timeouts = timeouts
         self._settled = False
         self._pieces = response.aiter_bytes()
-        self.content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def settle(self) -> None:
         """The reply is complete: silence, or a cut connection, now ends the body without an error."""
@@ -89,9 +81,9 @@ class StreamedResponse:
             except StopAsyncIteration:
                 return
             except Stalled:
-                failure = _timeout(self._where, self._watchdog)
+                failure = no_answer(self._where, self._watchdog.limit_s, None)
             except Exception as error:
-                failure = _transport_error(self._where, error, answered=True)
+                failure = transport_error(self._where, error, answered=True)
             if failure is not None:
                 if self._settled:
                     return
@@ -112,7 +104,7 @@ class StreamedResponse:
         except TimeoutError:
             return  # a server that goes on, or leaves its answer open: the connection is closed instead
         except Exception as error:
-            _transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
+            transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
 
     async def read(self, limit: int = MAX_BODY) -> bytes:
         """The whole body.
@@ -131,19 +123,40 @@ class StreamedResponse:
 
 
 class HttpClient:
-    """A connection pool to one server. ``key`` gives the API key at the moment of each request."""
+    """A connection pool to one server."""
 
     def __init__(
-        self, base_url: str, *, provider: str, key: Callable[[], Awaitable[str | None]], clock: Clock, timeouts: Timeouts | None = None
+        self,
+        base_url: str,
+        *,
+        provider: str,
+        clock: Clock,
+        credentials: Callable[[], Awaitable[dict[str, str]]] | None = None,
+        timeouts: Timeouts | None = None,
+        ca_file: str = "",
+        query: Mapping[str, str] | None = None,
     ) -> None:
-        """Raises UsageError when ``base_url`` is not an http or https URL, or holds a name and password."""
+        """Raises UsageError when ``base_url`` is not an http or https URL, or holds a name and password.
+
+        Args:
+            credentials: gives the headers with the key and what else is secret, names in lower case, at the moment of each request.
+            ca_file: a PEM file of authorities that are trusted beside the usual ones.
+            query: parameters that every request has.
+        """
         self.base_url = checked_base_url(base_url)
         self.timeouts = timeouts or Timeouts()
         self._provider = provider
-        self._key = key
+        self._credentials = credentials
         self._clock = clock
+        self._ca_file = ca_file
+        self._query = f"?{urlencode(query)}" if query else ""
         self._client: httpx.AsyncClient | None = None
+        self._proxy: ProxyUse | None = None
         self._making = asyncio.Lock()
+
+    def where(self, model: str, path: str = "") -> Where:
+        """What errors of a request to ``path`` are about."""
+        return Where(self._provider, model, path if "://" in path else self.base_url + path)
 
     @asynccontextmanager
     async def stream(
@@ -156,10 +169,10 @@ class HttpClient:
         Raises:
             ProviderError: no answer, or one that is not a success.
         """
-        where = Where(self._provider, model)
-        client = await self._ready()
+        where = self.where(model, path)
+        client = await self._ready(where)
         async with Watchdog(self._clock, self.timeouts.first_s if first_s is None else first_s) as watchdog:
-            response = await self._send(client, watchdog, method, path, payload, where)
+            response = await self._send(client, watchdog, method, payload, where)
             try:
                 answer = StreamedResponse(response, watchdog, where, self.timeouts)
                 if not 200 <= response.status_code < 300:
@@ -179,8 +192,8 @@ class HttpClient:
         try:
             return await asyncio.to_thread(json.loads, body) if len(body) > INLINE_JSON else json.loads(body)
         except (ValueError, RecursionError):
-            problem = "not JSON"
-        raise provider_error(Where(self._provider, model), "bad_response", problem)
+            say = "web_page" if body.lstrip().startswith(b"<") else ""
+        raise provider_error(self.where(model, path), "bad_response", "not JSON", say=say)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -188,16 +201,15 @@ class HttpClient:
         if client is not None:
             await client.aclose()
 
-    async def _ready(self) -> httpx.AsyncClient:
+    async def _ready(self, where: Where) -> httpx.AsyncClient:
         async with self._making:
             if self._client is None:  # importing the library and reading certificates takes too long for the event loop
-                self._client = await asyncio.to_thread(_make_client, self.base_url, self.timeouts)
+                connect_s = self.timeouts.connect_s
+                made, self._proxy = await asyncio.to_thread(make_client, where, self.base_url, self._ca_file, connect_s)
+                self._client = made
             return self._client
 
-    async def _send(
-        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, path: str, payload: Any, where: Where
-    ) -> httpx.Response:
-        url = path if "://" in path else self.base_url + path
+    async def _send(self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where) -> httpx.Response:
         try:
             body = None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
         except ValueError:
@@ -205,19 +217,19 @@ class HttpClient:
         headers = {"accept": "text/event-stream, application/x-ndjson, application/json", "accept-encoding": "identity"}
         if body is not None:
             headers["content-type"] = "application/json"
-        key = await self._key()
-        if key:
-            headers["authorization"] = f"Bearer {key}"
         failure: ProviderError
         try:
-            request = client.build_request(method, url, content=body, headers=headers)
+            if self._credentials is not None:
+                headers |= await self._credentials()
+            request = client.build_request(method, where.url + self._query, content=body, headers=headers)
             return await watchdog.run(client.send(request, stream=True))
         except Stalled:
-            failure = _timeout(where, watchdog)
+            failure = no_answer(where, watchdog.limit_s, self._proxy)
+        except ProviderError:
+            raise
         except Exception as error:
-            failure = _transport_error(where, error, answered=False)
+            failure = transport_error(where, error, answered=False, proxy=self._proxy)
         finally:
-            key = ""
             headers.clear()
         raise failure
 
@@ -231,73 +243,23 @@ class HttpClient:
         except ProviderError:
             body += b""  # what arrived before the cut still says more than nothing
         if response.is_redirect:
-            return provider_error(where, "bad_response", f"HTTP {response.status_code}", status=response.status_code)
+            location, detail = _redirected(where.url, response.headers.get("location", "")), f"HTTP {response.status_code}"
+            say = "redirect" if location else ""
+            return provider_error(where, "bad_response", detail, say=say, status=response.status_code, location=location)
+        if response.status_code == 407 and self._proxy is not None:
+            return proxy_refusal(where, self._proxy, response.status_code)
         return response_error(where, response.status_code, response.headers, body, self._clock.now())
 
 
-def checked_base_url(url: str) -> str:
-    """The URL without the slash at its end.
-
-    Raises:
-        UsageError: not an absolute http or https URL, or one with a name or password in it, which would end up in logs.
-    """
-    url = url.strip().rstrip("/")
+def _redirected(url: str, location: str) -> str:
+    """The address a redirect points at, without what may be secret in it; empty when it is none."""
     try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        clean = not parts.username and not parts.password and not parts.query and not parts.fragment
+        target = urlsplit(urljoin(url, location))
     except ValueError:
-        usable = clean = False
-    if not usable or not clean:
-        raise UsageError(
-            N_("The base URL must look like https://host:port/path, without a user name, password or query; the key has its own field."),
-            code="base_url",
-        )
-    return url
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL points at this very machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _make_client(base_url: str, timeouts: Timeouts) -> httpx.AsyncClient:
-    """No redirects (they could carry the key elsewhere); no proxy between this machine and itself."""
-    import httpx
-
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(None, connect=timeouts.connect_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
-        follow_redirects=False,
-        trust_env=not is_loopback(base_url),
-        headers={"user-agent": "Atelier"},
-    )
+        return ""
+    shown = target._replace(netloc=target.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return shown if location and shown != url else ""
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes:
     return await anext(pieces)
-
-
-def _timeout(where: Where, watchdog: Watchdog) -> ProviderError:
-    return provider_error(where, "timeout", f"{watchdog.limit_s:g} s")
-
-
-def _transport_error(where: Where, error: Exception, *, answered: bool) -> ProviderError:
-    """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
-    import httpx
-
-    if not isinstance(error, (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)):
-        raise error
-    detail = str(error) or type(error).__name__
-    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
-        return provider_error(where, "bad_request", type(error).__name__)
-    if answered:
-        return provider_error(where, "truncated", detail)
-    failure = provider_error(where, "unreachable", detail)
-    if "CERTIFICATE" in detail.upper():
-        failure.recoverable = False
-    return failure

@@ -11,11 +11,11 @@ from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.chat_completion import ChatCompletionParser
 from atelier_desk.llm.errors import Where
-from atelier_desk.llm.http import checked_base_url
 from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name, mistral_id
 from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools
 from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "https://api.mistral.ai/v1"
 HOTTEST = 1.5
@@ -60,12 +60,12 @@ class MistralProvider(HttpProvider):
             body["reasoning_effort"] = (request.effort or "high") if request.enable_thinking else "none"
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """Chat models and embedders; models that only transcribe, moderate or read documents are left out."""
-        infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data") if isinstance(item.get("id"), str)]
+        infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data", "id") if isinstance(item.get("id"), str)]
         return [merge_profile(self.kind, info) for info in infos if info is not None]
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:

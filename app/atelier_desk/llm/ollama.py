@@ -10,13 +10,14 @@ from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, Finish
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.errors import Where, payload_error, provider_error
-from atelier_desk.llm.http import Timeouts, checked_base_url
+from atelier_desk.llm.http import Timeouts
 from atelier_desk.llm.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import PATIENT, HttpProvider
 from atelier_desk.llm.sse import LineDecoder
 from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "http://localhost:11434"
 DEFAULT_WINDOW = 8_192
@@ -69,8 +70,8 @@ class OllamaProvider(HttpProvider):
             body["think"] = request.effort
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        return OllamaParser(request, Where(self.name, request.model))
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return OllamaParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """``GET /api/tags``."""
@@ -82,7 +83,7 @@ class OllamaProvider(HttpProvider):
         """``POST /api/show``: capabilities and the window the model was trained for."""
         shown = await self.json("POST", "/api/show", {"model": model}, model=model)
         if not isinstance(shown, dict):
-            raise provider_error(Where(self.name, model), "bad_response", "no model")
+            raise provider_error(self.http.where(model, "/api/show"), "bad_response", "no model")
         facts = shown["model_info"] if isinstance(shown.get("model_info"), dict) else {}
         window = facts.get(f"{facts.get('general.architecture')}.context_length")
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
@@ -148,7 +149,7 @@ class OllamaParser:
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):
-            raise provider_error(self._where, "bad_response", line[:80])
+            raise provider_error(self._where, "bad_response", line[:80], say="web_page" if line.lstrip().startswith("<") else "")
         failure = payload_error(self._where, chunk)
         if failure is not None:
             raise failure

@@ -12,13 +12,14 @@ from urllib.parse import quote, urlsplit
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.llm.address import is_azure
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.chat_completion import ChatCompletionParser
 from atelier_desk.llm.errors import Where
-from atelier_desk.llm.http import checked_base_url
 from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -48,9 +49,11 @@ class OpenAICompatibleProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """Adds ``/v1`` when only a host was given, and drops the chat path when the whole address was pasted."""
+        """Adds ``/v1`` (``/openai/v1`` for Azure) when only a host was given, and drops the chat path when the whole address was pasted."""
         url = checked_base_url(configured or DEFAULT_URL).removesuffix("/chat/completions")
-        return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+        if urlsplit(url).path.strip("/"):
+            return url
+        return f"{url.rstrip('/')}/openai/v1" if is_azure(url) else f"{url.rstrip('/')}/v1"
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -79,19 +82,19 @@ class OpenAICompatibleProvider(HttpProvider):
             body["max_completion_tokens"] = request.max_tokens
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        return ChatCompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """``GET /models``; metadata where a server adds it (vLLM, llama.cpp, OpenRouter, LM Studio)."""
-        items = self.items(await get("GET", "/models"), "data")
-        models = [self._info(item) for item in items if isinstance(item.get("id"), str)]
+        items = self.items(await get("GET", "/models"), "data", "id")
+        models = [self._info(item) for item in items if isinstance(item.get("id"), str) and item["id"]]
         return [merge_profile(self.kind, info) for info in models]
 
     async def model_info(self, model: str) -> ModelInfo:
         """As listed; a llama.cpp server also tells its real window, LM Studio the loaded one."""
         info = await super().model_info(model)
-        if self._is_openai() or info.source == "server":
+        if self._is_openai() or is_azure(self.http.base_url) or info.source == "server":
             return info
         root = self.http.base_url.removesuffix("/v1")
         props = await self.optional_json("GET", f"{root}/props")

@@ -6,20 +6,23 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import _
+from atelier_desk.llm.address import Place, answers_chat, doubtful, find_address, is_azure
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts, is_loopback
+from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.sse import LineTooLongError
+from atelier_desk.llm.transport import is_loopback
 
 REFUSAL_STATUSES = (400, 422)
 _REFUSAL_WORDS = (
@@ -72,8 +75,7 @@ class HttpProvider(ABC):
         self._rng = rng
         self._refused: dict[str, set[str]] = {}
         url = self.base_url(config.base_url)
-        timeouts = timeouts or (PATIENT if is_loopback(url) else self.timeouts)
-        self.http = HttpClient(url, provider=config.name, key=self._key, clock=self._clock, timeouts=timeouts)
+        self.http = self.client(url, timeouts or (PATIENT if is_loopback(url) else self.timeouts))
 
     @staticmethod
     @abstractmethod
@@ -85,20 +87,38 @@ class HttpProvider(ABC):
         """The request's JSON body, without the fields this model refused before."""
 
     @abstractmethod
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        """A parser for one answer of this media type."""
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        """A parser for one answer; ``where`` is what its errors are about."""
 
     @abstractmethod
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """The models the server offers, fetched with ``get(method, path)``."""
 
+    def client(self, url: str, timeouts: Timeouts, *, secrets: bool = True) -> HttpClient:
+        """Connections to an address as the provider is configured; without ``secrets`` nothing that only its own server may see is sent."""
+        return HttpClient(
+            url,
+            provider=self.name,
+            clock=self._clock,
+            credentials=self._credentials if secrets else None,
+            timeouts=timeouts,
+            ca_file=self.config.ca_file,
+            query={"api-version": self.config.api_version} if self.config.api_version else None,
+        )
+
     async def list_models(self) -> list[ModelInfo]:
         """See ``atelier_desk.llm.base.Provider.list_models``."""
-        return await self.read_models(self.json)
+        try:
+            return await self.read_models(self.json)
+        except ProviderError as error:
+            if doubtful(error) and error.status is not None:
+                return []  # many servers have no such page; whether the address is wrong shows in a test, or at the first request
+            raise
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """See ``atelier_desk.llm.base.ChatModel.stream``."""
-        attempts = stream_with_retries(lambda: self._attempt(request), clock=self._clock, policy=self.retry, rng=self._rng)
+        policy = self.retry if request.retry else replace(self.retry, attempts=1)
+        attempts = stream_with_retries(lambda: self._attempt(request), clock=self._clock, policy=policy, rng=self._rng)
         async with aclosing(attempts) as deltas:
             async for delta in deltas:
                 yield delta
@@ -109,14 +129,37 @@ class HttpProvider(ABC):
         return next((info for info in models if info.name == model), merge_profile(self.kind, ModelInfo(provider=self.name, name=model)))
 
     async def test(self) -> ProviderHealth:
-        """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring."""
+        """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring.
+
+        A server without a list of models is well when it knows the page for chats. When the address looks wrong, others of the same host
+        are tried, each for a few seconds, and the one that answers is named.
+        """
         self._vault.forget_cached(self.name)
         start = self._clock.monotonic()
         try:
             models = await self.read_models(self.http.json)
         except AtelierError as error:
-            return ProviderHealth(ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code)
+            health = ProviderHealth(ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code)
+            return await self._looked_around(health) if isinstance(error, ProviderError) and doubtful(error) else health
         return ProviderHealth(ok=True, latency_ms=self._since(start), models=len(models), message=_("Connected."))
+
+    async def _looked_around(self, health: ProviderHealth) -> ProviderHealth:
+        """What to say when the list of models was not where it should be."""
+        tried = Place(self.kind, self.http.base_url)
+        try:
+            if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_path):
+                note = _("This server has no list of models; enter the name of the model yourself.")
+                return health.model_copy(update={"ok": True, "message": note, "code": ""})
+        except ProviderError as error:
+            return health.model_copy(update={"message": error.localized(_), "code": error.code})
+        found = await find_address(self.client, tried)
+        if found is None:
+            return health
+        hint = _("A model server answers at {url}: use that address.", url=found.url)
+        if found.kind is not self.kind:
+            hint = _("A model server of another kind ({kind}) answers at {url}.", kind=found.kind.value, url=found.url)
+        update = {"message": f"{health.message} {hint}", "found_url": found.url, "found_kind": found.kind}
+        return health.model_copy(update=update)
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -138,16 +181,20 @@ class HttpProvider(ABC):
             return {}
         return answer if isinstance(answer, dict) else {}
 
-    def items(self, answer: Any, key: str) -> list[dict[str, Any]]:
-        """The objects of a list in an answer.
+    def items(self, answer: Any, key: str, name: str = "") -> list[dict[str, Any]]:
+        """The objects of a list in an answer, or of an answer that is a bare list (Together's models). An item that is text, where
+        ``name`` is given, is an object with that name alone.
 
         Raises:
             ProviderError: the answer has no such list (``bad_response``).
         """
-        items = answer.get(key) if isinstance(answer, dict) else None
+        items = answer.get(key) if isinstance(answer, dict) else answer
+        if items is None and isinstance(answer, dict) and key in answer:
+            items = []  # an empty list, as some servers written in Go have it
         if not isinstance(items, list):
-            raise provider_error(Where(self.name), "bad_response", f"no list {key}")
-        return [item for item in items if isinstance(item, dict)]
+            raise provider_error(self.http.where(""), "bad_response", f"no list {key}")
+        named = [{name: item} if name and isinstance(item, str) else item for item in items]
+        return [item for item in named if isinstance(item, dict)]
 
     async def _attempt(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """One attempt; repeated at once, without a field, when the server refuses that field and nothing was shown yet."""
@@ -168,9 +215,9 @@ class HttpProvider(ABC):
                 refused |= fields
 
     async def _exchange(self, request: ChatRequest, payload: dict[str, Any]) -> AsyncGenerator[ChatDelta, None]:
-        where = Where(self.name, request.model)
+        where = self.http.where(request.model, self.chat_path)
         async with self.http.stream("POST", self.chat_path, payload, model=request.model) as response:
-            parser = self.parser(request, response.content_type)
+            parser = self.parser(request, where)
             size = 0
             async with aclosing(response.chunks()) as chunks:
                 async for chunk in chunks:
@@ -207,6 +254,21 @@ class HttpProvider(ABC):
 
     async def _key(self) -> str | None:
         return await self._vault.key_for(self.config)
+
+    async def _credentials(self) -> dict[str, str]:
+        """The headers with the key and the owner's own, which win over it."""
+        headers = await self._vault.headers_for(self.config)
+        try:
+            key = await self._key()
+        except ProviderError:
+            headers.clear()
+            raise
+        if not key:
+            return headers
+        style = self.config.key_style
+        azure = style is KeyStyle.AUTO and is_azure(self.http.base_url)
+        named = {"api-key": key} if azure or style is KeyStyle.API_KEY else {"authorization": f"Bearer {key}"}
+        return {**named, **headers}
 
     def _since(self, start: float) -> int:
         return round((self._clock.monotonic() - start) * 1000)

@@ -1,4 +1,4 @@
-"""API keys: kept in the system's keyring, or in memory for the session alone; never in a file, a log, an event or an error.
+"""API keys and the values of request headers: in the system's keyring, or in memory for the session; never in a file, log, event or error.
 
 Every key that passes through here is remembered so that ``redact`` can hide it wherever text leaves the program.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.provider import header_variable
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -46,19 +47,22 @@ def redact(text: str) -> str:
 
 
 class KeyVault:
-    """Keys by provider name.
+    """Keys by provider name, and values of headers by provider and header.
 
     The system's keyring holds them when there is one that encrypts; if not, they live in this object until the program ends, and
     ``persistent`` is False so that the screen can say so. Nothing falls back to a plain file. The keyring may ask its owner to unlock
     it, so calls can take long: coroutines use ``key_for``, which waits in a thread.
     """
 
-    def __init__(self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier") -> None:
-        """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up."""
+    def __init__(
+        self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier", session: bool = False
+    ) -> None:
+        """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up; with ``session``
+        the keyring is neither read nor written."""
         self._environ = os.environ if environ is None else environ
         self._backend = backend
         self._service = service
-        self._probed = backend is not None
+        self._probed = session or backend is not None
         self._keys: dict[str, str] = {}
         self._missing: set[str] = set()
         self._lock = threading.RLock()
@@ -90,14 +94,15 @@ class KeyVault:
         Raises:
             ProviderError: the text cannot be a key (code ``auth``).
         """
-        key = _checked(key, provider)
-        with self._lock:
-            self._keys[provider] = key
-            self._missing.discard(provider)
-            keyring = self._keyring()
-            if keyring is None:
-                return False
-            return self._ask(lambda: _store(keyring, self._service, provider, key)) is True
+        return self._keep(provider, _checked(key, provider))
+
+    def set_header(self, provider: str, header: str, value: str) -> bool:
+        """Keep the value of a request header, as ``set`` does a key.
+
+        Raises:
+            ProviderError: the text cannot be the value of a header (code ``auth``).
+        """
+        return self._keep(_entry(provider, header), _checked_header(value, header))
 
     def delete(self, provider: str) -> None:
         """Forget a key, in the keyring too; no error when there is none."""
@@ -108,12 +113,18 @@ class KeyVault:
             if keyring is not None:
                 self._ask(lambda: _remove(keyring, self._service, provider))
 
+    def delete_header(self, provider: str, header: str) -> None:
+        """Forget the value of a header, as ``delete`` a key."""
+        self.delete(_entry(provider, header))
+
     def forget_cached(self, provider: str) -> None:
-        """Ask the keyring again next time: another program may have changed the key. A session-only key stays."""
+        """Ask the keyring again next time: another program may have changed the key or a header. What is for the session only stays."""
         with self._lock:
+            entries = {entry for entry in (*self._keys, *self._missing, provider) if entry.partition("/")[0] == provider}
             if self._keyring() is not None:
-                self._keys.pop(provider, None)
-            self._missing.discard(provider)
+                for entry in entries:
+                    self._keys.pop(entry, None)
+            self._missing -= entries
 
     def resolve(self, config: ProviderConfig) -> str | None:
         """The key to use now: the variable ``api_key_env`` names if any, else the kept one.
@@ -138,6 +149,48 @@ class KeyVault:
         with self._lock:
             known = bool(config.api_key_env) or config.name in self._keys or config.name in self._missing
         return self.resolve(config) if known else await asyncio.to_thread(self.resolve, config)
+
+    async def headers_for(self, config: ProviderConfig) -> dict[str, str]:
+        """The owner's request headers with their values as of now, names in lower case.
+
+        Raises:
+            ProviderError: a variable is not set, or a value is not in the keyring (code ``auth``).
+        """
+        return await asyncio.to_thread(self._headers, config) if config.headers else {}
+
+    def _headers(self, config: ProviderConfig) -> dict[str, str]:
+        return {name.lower(): self._header(config, name, form) for name, form in config.headers.items()}
+
+    def _header(self, config: ProviderConfig, name: str, form: str) -> str:
+        variable = header_variable(form)
+        if not variable:
+            value = self.get(_entry(config.name, name))
+            if value is None:
+                raise ProviderError(
+                    N_("The value of the header {header} of {provider} is not in the keyring any more. Enter it again."),
+                    code="auth",
+                    header=name,
+                    provider=config.name,
+                )
+            return _checked_header(value, name)
+        if not self._environ.get(variable, "").strip():
+            raise ProviderError(
+                N_("The environment variable {variable}, which should hold the header {header} of {provider}, is not set."),
+                code="auth",
+                variable=variable,
+                header=name,
+                provider=config.name,
+            )
+        return _checked_header(form.strip().partition("$")[0] + self._environ[variable].strip(), name)
+
+    def _keep(self, entry: str, value: str) -> bool:
+        with self._lock:
+            self._keys[entry] = value
+            self._missing.discard(entry)
+            keyring = self._keyring()
+            if keyring is None:
+                return False
+            return self._ask(lambda: _store(keyring, self._service, entry, value)) is True
 
     def _keyring(self) -> Any:
         with self._lock:
@@ -169,6 +222,25 @@ def _checked(key: str, provider: str) -> str:
         )
     remember(key)
     return key
+
+
+def _checked_header(value: str, header: str) -> str:
+    """A header's value without white space around it; visible ASCII and spaces alone may stand in one."""
+    value = value.strip()
+    if not value or not value.isascii() or not value.isprintable() or len(value) > 8192:
+        raise ProviderError(
+            N_("This cannot be the value of the header {header}: it is one line of visible ASCII characters and spaces, 8192 at most."),
+            code="auth",
+            header=header,
+        )
+    remember(value)
+    remember(value.rpartition(" ")[2])  # the token of "Bearer TOKEN": a server may repeat it without the word before it
+    return value
+
+
+def _entry(provider: str, header: str) -> str:
+    """What the keyring has a header's value under; names of providers have no slash."""
+    return f"{provider}/{header.lower()}"
 
 
 def _store(keyring: Any, service: str, provider: str, key: str) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
 """Opening and closing marks: DeepSeek R1 and Qwen write the first, Magistral the last."""
+
+
+_LONE_CLOSE = re.compile(r"(?:^|\n)[ \t]*(?:</think>|</thinking>|\[/THINK\])[ \t]*(?:\n|$)")
 
 
 class _State(Enum):
@@ -14,10 +18,23 @@ class _State(Enum):
     ANSWER = "answer"
 
 
+def split_lone_close(text: str) -> tuple[str, str]:
+    """Reasoning and answer of a text whose reasoning is closed and was never opened: ``("", text)`` when there is no such mark.
+
+    The templates of DeepSeek R1, QwQ and others open the reasoning in the prompt, so that only its end is in the reply. A mark counts
+    on a line of its own, outside a code block: an answer about the tags stays whole.
+    """
+    found = _LONE_CLOSE.search(text)
+    if found is None or text.count("```", 0, found.start()) % 2 or any(opening in text[: found.start()] for opening in PAIRS):
+        return "", text
+    return text[: found.start()].strip(), text[found.end() :].lstrip()
+
+
 class ThinkSplitter:
     """Feeds on text, gives ``(is_reasoning, text)`` pieces.
 
-    Marks count only where an answer starts (white space may precede), so that an answer about the tags themselves stays whole.
+    Marks count only where an answer starts (white space may precede), so that an answer about the tags themselves stays whole. A closing
+    mark there, of reasoning that the prompt had opened and the model left empty, is dropped.
     Only as much text is held back as could still be the start of a mark. White space around the marks is dropped.
     """
 
@@ -71,7 +88,11 @@ class ThinkSplitter:
                 self._held, self._close = bare[len(opening) :], closing
                 self._state, self._begun = _State.THINKING, False
                 return True
-        if any(opening.startswith(bare) for opening in PAIRS):  # also when nothing but white space came yet
+        for closing in PAIRS.values():
+            if bare.startswith(closing):
+                self._held, self._thought = bare[len(closing) :], True
+                return True
+        if any(mark.startswith(bare) for pair in PAIRS.items() for mark in pair):  # also when nothing but white space came yet
             return False
         self._state = _State.ANSWER
         if self._thought:

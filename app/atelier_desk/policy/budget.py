@@ -1,10 +1,17 @@
-"""Budget: which cap a run has reached. Pure arithmetic over what was used and what its owner allowed."""
+"""Budget: which cap a run has reached, and what a request may still cost. Pure arithmetic over what was used and what its owner allowed.
+
+No cap is overshot by a reply, whoever works beside whom, because everything is reserved before it is spent. A sub-agent's share is taken
+out of its parent's caps in the parent's journal when it starts, so sub-agents never draw on one pot. A run sends one request at a time,
+which gets no more than what is left of the run's own caps (``reserve``). That reservation needs no record: it is over with the request, and
+after a kill there is no request; the next one is reckoned from the journal again.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.events import LimitKind
 
@@ -56,6 +63,45 @@ def before_calls(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spen
     """The first cap that forbids another tool call."""
     used = {LimitKind.TOOL_CALLS: spent.tool_calls, LimitKind.TIME: spent.seconds}
     return _first(used, caps(agent, raised))
+
+
+LEAST_REPLY = limits.MAX_TOKENS[0]
+"""Tokens of the shortest reply worth asking for: with less left the run pauses at its limit instead of getting half a sentence."""
+
+
+def reserve(
+    agent: AgentConfig,
+    raised: dict[LimitKind, float],
+    spent: Spent,
+    *,
+    prompt_tokens: int,
+    reply_tokens: int,
+    prices: tuple[float, float] = (0.0, 0.0),
+) -> int | Reached:
+    """Most tokens the reply to the next request may have, so that request and reply together stay within the caps on tokens and cost.
+
+    Args:
+        prompt_tokens: what the request is estimated to send.
+        reply_tokens: what the agent would like.
+        prices: US dollars for a million tokens of the prompt and of the reply; 0 where unknown, and then the cap on cost says nothing.
+
+    Returns the cap that has no room for the prompt and a reply of ``LEAST_REPLY`` tokens (or of ``reply_tokens``, when that is less).
+    """
+    allowed = caps(agent, raised)
+    room = reply_tokens
+    least = min(LEAST_REPLY, reply_tokens)
+    tokens, cost = allowed.get(LimitKind.TOKENS), allowed.get(LimitKind.COST)
+    if tokens is not None:
+        room = min(room, math.floor(tokens - spent.tokens - prompt_tokens))
+        if room < least:
+            return Reached(LimitKind.TOKENS, float(spent.tokens), float(tokens))
+    if cost is not None and any(prices):
+        price_in, price_out = (price / 1_000_000 for price in prices)
+        left = cost - spent.cost - prompt_tokens * price_in
+        if left < least * price_out or left <= 0:
+            return Reached(LimitKind.COST, spent.cost, cost)
+        room = min(room, math.floor(left / price_out)) if price_out else room
+    return room
 
 
 def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent) -> float | None:

@@ -1,39 +1,48 @@
-"""Backups: one zip file with a copy of the database, the report texts and what must be in it, proven by opening the copy.
+"""Backups: one zip file with a copy of the database, the reports, the user's own tools and the attachments, proven by opening the copy.
 
 The copy is made while no write runs. It is then unpacked, opened in a process of its own and read through, and its rows are counted.
+Nothing in the file can change unnoticed: its list of contents has the SHA-256 of every file in it, and the comment that ends the zip the
+SHA-256 of all bytes before it, also of those that no file of it covers.
 """
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import json
 import os
 import shutil
 import tempfile
 import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.errors import AtelierError, ConflictError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, preflight
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sync_folder
+from atelier_desk.storage.files import sha256_of, sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.store import Store
+from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "backup.json"
+FOLDERS = ("database", "reports", "tools", "attachments")
+"""What a backup holds of the data folder. Settings, agents and providers are in the database; pictures that were sent, in its events."""
+SEAL = b"sha256:"
+"""Begins the comment of the zip; 64 hexadecimal digits follow and end the file."""
+SEAL_BYTES = len(SEAL) + 64
+CHUNK = 1024 * 1024
 ATTEMPTS = 3
 """The engine may rearrange its files while they are copied, without a write; then the copy is made again."""
 RESTORING = "restoring-"
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
 MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
+UNSEALED = N_("its bytes do not have the checksum at its end")
 EXISTS = N_("There is a file at {path} already; choose another name for the backup.")
 IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
 
@@ -48,6 +57,8 @@ class BackupInfo:
         counts: rows by table.
         created_at: when it was made, RFC 3339.
         size: bytes of the file.
+        files: how many files are in it.
+        damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
         replaced: after a restore, the folder that the replaced data went to.
     """
 
@@ -56,11 +67,15 @@ class BackupInfo:
     counts: dict[str, int]
     created_at: str
     size: int
+    files: int = 0
+    damaged: tuple[str, ...] = ()
     replaced: Path | None = None
 
 
 async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
-    """Back up an open database with its reports into a new zip file, and verify it.
+    """Back up an open database with the files that belong to it into a new zip file, and verify it.
+
+    A report that was damaged before is copied as it is and named in the result.
 
     Raises:
         ConflictError: the target exists.
@@ -68,14 +83,14 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     """
     if store.path is None:
         raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))
-    if await asyncio.to_thread(target.exists):
+    if await in_storage_thread(target.exists):
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
-        async with store.quiet():
-            counts = await store.counts()
-            created = store.clock.now()
-            await asyncio.to_thread(_pack, store.path, datadir.reports, target, _manifest(store.version, counts, created))
         try:
+            async with store.quiet():
+                counts = await store.counts()
+                manifest = _manifest(store.version, counts, store.clock.now())
+                await in_storage_thread(_pack, store.path, datadir.root, target, manifest)
             return await _verify_fresh(target)
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
@@ -91,13 +106,12 @@ async def before_migration(directory: Path, backups: Path, version: int, clock: 
     """
     found = await inspect(directory)
     target = backups / f"before-schema-{version + 1}-{_stamp(clock.now())}.zip"
-    reports = directory.parent / "reports"
-    await asyncio.to_thread(_pack, directory, reports, target, _manifest(version, found.counts, clock.now()))
+    await in_storage_thread(_pack, directory, directory.parent, target, _manifest(version, found.counts, clock.now()))
     return await _verify_fresh(target)
 
 
 async def verify(path: Path) -> BackupInfo:
-    """Unpack a backup into a temporary folder, open it, read it through and compare it with its list of contents.
+    """Unpack a backup into a temporary folder, open it, read it through and compare every file and row with its list of contents.
 
     Raises:
         StorageError: ``damaged`` or ``newer_schema``.
@@ -115,18 +129,18 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
             nothing was changed.
     """
-    await asyncio.to_thread(datadir.ensure)
+    await in_storage_thread(datadir.ensure)
     await _refuse_if_in_use(datadir.database)
     stamp = _stamp((clock or SystemClock()).now())
-    unpacked = await asyncio.to_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
+    unpacked = await in_storage_thread(tempfile.mkdtemp, prefix="unpacking-", dir=datadir.root)
     try:
         info = await _unpack_and_check(path, Path(unpacked))
         ready = datadir.root / f"{RESTORING}{stamp}"
-        await asyncio.to_thread(Path(unpacked).replace, ready)
-        await asyncio.to_thread(sync_folder, datadir.root)
+        await in_storage_thread(Path(unpacked).replace, ready)
+        await in_storage_thread(sync_folder, datadir.root)
     finally:
-        await asyncio.to_thread(shutil.rmtree, unpacked, ignore_errors=True)
-    replaced = await asyncio.to_thread(finish_restore, datadir.root)
+        await in_storage_thread(shutil.rmtree, unpacked, ignore_errors=True)
+    replaced = await in_storage_thread(finish_restore, datadir.root)
     return BackupInfo(**{**_fields(info), "replaced": replaced})
 
 
@@ -135,7 +149,7 @@ def finish_restore(root: Path) -> Path | None:
     kept: Path | None = None
     for ready in sorted(root.glob(f"{RESTORING}*")):
         aside = root / "backups" / f"replaced-{ready.name.removeprefix(RESTORING)}"
-        for name in ("database", "reports"):
+        for name in FOLDERS:
             if not (ready / name).is_dir():
                 continue
             if (root / name).exists():
@@ -164,14 +178,14 @@ async def _verify_fresh(target: Path) -> BackupInfo:
     try:
         return await verify(target)
     except StorageError as error:
-        await asyncio.to_thread(target.unlink, missing_ok=True)
+        await in_storage_thread(target.unlink, missing_ok=True)
         if error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
         raise
 
 
 async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
-    manifest = await asyncio.to_thread(_unpack, path, folder)
+    manifest = await in_storage_thread(_unpack, path, folder)
     try:
         found = await inspect(folder / "database")
     except StorageError as error:
@@ -182,19 +196,24 @@ async def _unpack_and_check(path: Path, folder: Path) -> BackupInfo:
     different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
     if different or found.schema != manifest["schema"]:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}")
-    return BackupInfo(path, found.schema, found.counts, manifest["created_at"], manifest["size"])
+    return BackupInfo(
+        path, found.schema, found.counts, manifest["created_at"], manifest["size"], files=len(manifest["files"]), damaged=found.damaged
+    )
 
 
-def _pack(database: Path, reports: Path, target: Path, manifest: dict[str, Any]) -> None:
+def _pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> None:
     """Write the zip beside its target, sync it, rename it."""
     temporary = target.with_name(f".{target.name}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-                _add_folder(archive, database, "database")
-                _add_folder(archive, reports, "reports")
+        with temporary.open("w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
+                hashes: dict[str, str] = {}
+                for name in FOLDERS:
+                    hashes |= _add_folder(archive, database if name == "database" else root / name, name)
+                archive.writestr(MANIFEST, json.dumps({**manifest, "files": hashes}, indent=1))
+                archive.comment = bytes(SEAL_BYTES)
+            file.write(_seal(file))
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o600)
@@ -208,17 +227,40 @@ def _pack(database: Path, reports: Path, target: Path, manifest: dict[str, Any])
         temporary.unlink(missing_ok=True)
 
 
-def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
+def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, str]:
+    """Put a folder into the archive. Returns the SHA-256 of each file as it was put in, by its name there."""
+    hashes = {}
     archive.writestr(f"{name}/", "")
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != "LOCK":
-            archive.write(path, f"{name}/{path.relative_to(folder).as_posix()}")
-        elif path.is_dir():
-            archive.writestr(f"{name}/{path.relative_to(folder).as_posix()}/", "")
+        entry = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_dir():
+            archive.writestr(f"{entry}/", "")
+        elif path.is_file() and entry != "database/LOCK":
+            info = zipfile.ZipInfo.from_file(path, entry, strict_timestamps=False)
+            info.compress_type = archive.compression
+            digest = hashlib.sha256()
+            with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as copy:
+                while chunk := source.read(CHUNK):
+                    digest.update(chunk)
+                    copy.write(chunk)
+            hashes[entry] = digest.hexdigest()
+    return hashes
+
+
+def _seal(file: BinaryIO) -> bytes:
+    """What the file has to end with: the hash of all bytes before that place. The file is left there."""
+    left = file.seek(-SEAL_BYTES, os.SEEK_END)
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left and (chunk := file.read(min(left, CHUNK))):
+        digest.update(chunk)
+        left -= len(chunk)
+    return SEAL + digest.hexdigest().encode()
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, Any]:
-    """Unpack into a folder and return the list of contents; entries that would leave the folder are refused."""
+    """Unpack into a folder and return the list of contents; entries that would leave the folder are refused, and so is every bit that is
+    not as it was written."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
@@ -228,13 +270,28 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
                 if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
             archive.extractall(folder)
-            return {**manifest, "size": path.stat().st_size}
-    except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
-        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+        wrong = _differences(folder, manifest["files"])
+        if wrong:
+            raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(wrong))
+        with path.open("rb") as file:
+            if _seal(file) != file.read():
+                raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
+        return {**manifest, "size": path.stat().st_size}
+    except AtelierError:
+        raise
     except FileNotFoundError as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
-    except OSError as error:
-        raise errors.from_text(f"{error.strerror} (os error {error.errno})", folder, opening=True) from error
+    except Exception as error:  # a damaged zip fails in many ways: also as encrypted, or compressed by another method
+        if isinstance(error, OSError) and error.errno is not None:
+            raise errors.from_text(f"{error.strerror} (os error {error.errno})", folder, opening=True) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+
+
+def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
+    """Names of the unpacked files that are missing, not listed, or not as they are listed."""
+    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
+    del found[MANIFEST]
+    return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
 
 
 def _manifest(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:

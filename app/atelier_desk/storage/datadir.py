@@ -32,7 +32,7 @@ class DataDir:
 
     @property
     def reports(self) -> Path:
-        """Report texts: ``<workflow id>/<name>.md``."""
+        """Report texts: ``<workflow id>/<name>.md``; the hash of each is in its row."""
         return self.root / "reports"
 
     @property
@@ -46,11 +46,12 @@ class DataDir:
 
     @property
     def tools(self) -> Path:
-        """The user's own tool files."""
+        """The user's own tool files; the hashes of the confirmed ones are in the settings."""
         return self.root / "tools"
 
     @property
     def attachments(self) -> Path:
+        """Pictures that a person puts here for messages to show. Those sent with a message are in the database, in its events."""
         return self.root / "attachments"
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
+from atelier_desk.threads import in_storage_thread
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -44,9 +45,8 @@ class Engine:
             StorageError: ``locked``, ``damaged``, ``disk_full`` or ``read_only``.
         """
         url = _url(directory, fsync)
-        loop = asyncio.get_running_loop()
         try:
-            connection = await loop.run_in_executor(None, _construct, url)
+            connection = await in_storage_thread(_construct, url)
             await connection.connect()
             await connection.use(NAMESPACE, DATABASE)
         except asyncio.CancelledError:

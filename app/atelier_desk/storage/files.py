@@ -1,7 +1,13 @@
-"""Files that are whole or not there: written beside, synced, then renamed into place."""
+"""Files that are whole or not there: written beside, synced, then renamed into place.
+
+A file that belongs to a row has its SHA-256 in it. The two cannot be written in one transaction: the new content is put beside the file
+(``stage``), the row is committed with its hash, and the content is renamed into place (``put_in_place``). A program killed before the
+commit leaves the old file with the old row; one killed after it leaves the new content waiting, and ``read_hashed`` puts it in place.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -36,6 +42,15 @@ def plain_name(name: str) -> str:
     return name
 
 
+def report_path(folder: Path, workflow_id: str, name: str) -> Path:
+    """Where a report's text is below the folder of reports.
+
+    Raises:
+        UsageError: the name or the id is no plain file name.
+    """
+    return folder / plain_name(workflow_id) / f"{plain_name(name)}.md"
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,6 +65,65 @@ def write_atomic(path: Path, data: bytes) -> None:
         Path(temporary).unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def sha256(data: bytes) -> str:
+    """The hash that rows keep of a file's bytes, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """The same of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stage(path: Path, data: bytes) -> None:
+    """Put the next content of ``path`` beside it, durably; what waited there before is replaced."""
+    write_atomic(_staged(path), data)
+
+
+def put_in_place(path: Path) -> None:
+    """Make what was staged the content of ``path``; without anything staged nothing happens."""
+    try:
+        _staged(path).replace(path)
+    except FileNotFoundError:
+        return
+    sync_folder(path.parent)
+
+
+def read_hashed(path: Path, digest: str) -> bytes | None:
+    """The bytes of a file when they have this SHA-256, None when they are others. Staged content that has it is put in place first.
+
+    Raises:
+        OSError: the file is missing or cannot be read, and nothing with that hash is staged.
+    """
+    try:
+        data, problem = path.read_bytes(), None
+    except OSError as error:
+        data, problem = b"", error
+    if problem is None and sha256(data) == digest:
+        return data
+    try:
+        waiting = _staged(path).read_bytes()
+    except OSError:
+        waiting = None
+    if waiting is not None and sha256(waiting) == digest:
+        put_in_place(path)
+        return waiting
+    if problem is not None:
+        raise problem
+    return None
+
+
+def remove(path: Path) -> None:
+    """Delete a file and what is staged for it; a missing one is no error."""
+    path.unlink(missing_ok=True)
+    _staged(path).unlink(missing_ok=True)
+
+
+def _staged(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
 
 
 def sync_folder(folder: Path) -> None:

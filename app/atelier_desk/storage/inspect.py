@@ -9,29 +9,38 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import atelier_desk
+from atelier_desk import children
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, preflight, schema
 from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.files import read_hashed, report_path
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.threads import in_storage_thread
 
-READ_PAGE = 500
+Run = Callable[..., Awaitable[list[Any]]]
+"""Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
+READ_PAGE = 200
+"""Rows read at once: decoding one holds the event loop up for 0.1 ms, and the check-up reads while agents work."""
 ABORTED = N_("the engine stopped while it read the files")
 
 
 class Inspection(NamedTuple):
-    """What a directory holds: its schema version and the rows of each table."""
+    """What a directory holds: its schema version, the rows of each table, and the reports beside it (``<workflow id>/<name>.md``) that
+    are missing or not as their rows say."""
 
     schema: int
     counts: dict[str, int]
+    damaged: tuple[str, ...] = ()
 
 
 async def inspect(directory: Path, *, read: bool = True) -> Inspection:
-    """Open a database that nobody else has open, read every row (with ``read`` False only count them), and close it.
+    """Open a database that nobody else has open, read every row and the reports beside it (with ``read`` False only count the rows), and
+    close it.
 
     Raises:
         StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``.
@@ -43,16 +52,10 @@ async def inspect(directory: Path, *, read: bool = True) -> Inspection:
         result = json.loads(output)
         if "error" in result:
             raise StorageError(result["template"], code=result["error"], **result["params"])
-        return Inspection(result["schema"], result["counts"])
+        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]))
     if status == 1:  # Python's own failure, which says nothing about the files
         raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
     raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
-
-
-def _environment() -> dict[str, str]:
-    """The helper finds this very package, wherever it starts."""
-    root = str(Path(atelier_desk.__file__).resolve().parent.parent)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 async def _run_helper(directory: Path, read: bool) -> tuple[int, str]:
@@ -63,7 +66,7 @@ async def _run_helper(directory: Path, read: bool) -> tuple[int, str]:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env=_environment(),
+        env=children.environment(),
     )
     try:
         output, complaint = await process.communicate()
@@ -95,21 +98,23 @@ async def _read_through(directory: Path, read: bool) -> dict[str, Any]:
         version = await schema.current(engine)
         if version > schema.latest():
             raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=version, known=schema.latest())
-        count = count_by_reading if read else count_rows
-        counts = {name: await count(engine, name) for name in await schema.tables(engine)}
+        run = Migrator(engine).run
+        names = await schema.tables(engine)
+        counts = {name: await (count_by_reading(run, name) if read else count_rows(run, name)) for name in names}
+        damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
     finally:
         await engine.close()
-    return {"schema": version, "counts": counts}
+    return {"schema": version, "counts": counts, "damaged": damaged}
 
 
-async def count_rows(engine: Engine, table: str) -> int:
+async def count_rows(run: Run, table: str) -> int:
     """How many rows a table has."""
-    rows = (await Migrator(engine).run(f"SELECT count() AS n FROM {table} GROUP ALL"))[0]  # noqa: S608
+    rows = (await run(f"SELECT count() AS n FROM {table} GROUP ALL"))[0]  # noqa: S608
     return rows[0]["n"] if rows else 0
 
 
-async def count_by_reading(engine: Engine, table: str) -> int:
-    """How many rows a table has, each of them read whole.
+async def count_by_reading(run: Run, table: str, progress: Callable[[int], None] | None = None) -> int:
+    """How many rows a table has, each of them read whole. ``progress`` is told the number of rows read of this table.
 
     Raises:
         StorageError: ``damaged`` when they cannot be read.
@@ -117,11 +122,27 @@ async def count_by_reading(engine: Engine, table: str) -> int:
     count, after = 0, None
     while True:
         condition = "WHERE id > $after" if after is not None else ""
-        rows = (await Migrator(engine).run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
+        rows = (await run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
         if not rows:
             return count
         count += len(rows)
         after = rows[-1]["id"]
+        if progress:
+            progress(count)
+
+
+async def damaged_reports(run: Run, folder: Path) -> list[str]:
+    """The reports whose file below ``folder`` is missing or not the one its row tells of."""
+    damaged = []
+    for row in (await run("SELECT id, workflow, name, sha256 FROM report ORDER BY id"))[0]:
+        path = report_path(folder, row["workflow"].id, row["name"])
+        try:
+            whole = await in_storage_thread(read_hashed, path, row["sha256"]) is not None
+        except OSError:
+            whole = False
+        if not whole:
+            damaged.append(path.relative_to(folder).as_posix())
+    return damaged
 
 
 if __name__ == "__main__":

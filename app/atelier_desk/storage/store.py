@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import commits, errors, preflight, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.writer import Statement, Writer
+from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 
@@ -147,7 +147,7 @@ class Store:
 
 async def _prepare(directory: Path) -> None:
     """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
-    if await asyncio.to_thread(_ready_to_open, directory):
+    if await in_storage_thread(_ready_to_open, directory):
         return
     from atelier_desk.storage.inspect import inspect
 

@@ -56,5 +56,5 @@ APPROVALS: Table[ApprovalRequest] = Table(
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
-PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name)
+PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])

@@ -7,7 +7,6 @@ Independent of the engine's own files, whose format may change between versions.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import shutil
@@ -20,15 +19,21 @@ from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import schema
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sync_folder, write_atomic
+from atelier_desk.storage.files import sha256_of, sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 PAGE = 500
+FOLDERS = ("reports", "tools", "attachments")
 LEFT_OUT = frozenset({"schema_version"})
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
+CHANGED = N_(
+    "{path} is not as it was exported: it is damaged, or somebody changed it. "
+    "If it was changed on purpose, take its line out of {manifest}."
+)
 NEWER_EXPORT = N_("The export in {path} was written by a newer Atelier. Update Atelier, then import it.")
 NOT_EMPTY = N_("The database already holds data ({table}); an export can only be imported into an empty one.")
 FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the export.")
@@ -45,15 +50,15 @@ class TransferInfo(NamedTuple):
 async def export_jsonl(
     store: Store, target: Path, *, datadir: DataDir | None = None, progress: Callable[[int], None] | None = None
 ) -> TransferInfo:
-    """Write every table into a new folder: ``<table>.jsonl``, with ``datadir`` the report texts under ``reports``, and
-    ``manifest.json``, which is written last.
+    """Write every table into a new folder: ``<table>.jsonl``, with ``datadir`` the reports, own tools and attachments in folders of
+    these names, and ``manifest.json``, which is written last and has the SHA-256 of every file.
 
     Writes wait meanwhile, so that the tables fit each other. ``progress`` is told the number of rows written.
 
     Raises:
         ConflictError: the folder is not empty.
     """
-    if await asyncio.to_thread(_in_use, target):
+    if await in_storage_thread(_in_use, target):
         raise ConflictError(FOLDER_IN_USE, path=target)
     counts: dict[str, int] = {}
     async with store.quiet():
@@ -61,9 +66,11 @@ async def export_jsonl(
             if table not in LEFT_OUT:
                 counts[table] = await _export_table(store, table, target, sum(counts.values()), progress)
         if datadir is not None:
-            await asyncio.to_thread(_copy_reports, datadir.reports, target / "reports")
-    manifest = {"format": FORMAT, "schema": store.version, "created_at": store.clock.now().isoformat(), "counts": counts}
-    await asyncio.to_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
+            await in_storage_thread(_copy_folders, datadir.root, target)
+    hashes = await in_storage_thread(_hashes, target)
+    created = store.clock.now().isoformat()
+    manifest = {"format": FORMAT, "schema": store.version, "created_at": created, "counts": counts, "files": hashes}
+    await in_storage_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
     return TransferInfo(target, store.version, counts)
 
 
@@ -74,10 +81,10 @@ async def import_jsonl(
 
     Raises:
         ConflictError: the database holds workflows or memories.
-        StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing or cut; then the database
-            is left empty.
+        StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, cut or not as they were
+            written; then the database is left empty.
     """
-    manifest = await asyncio.to_thread(_read_manifest, source)
+    manifest = await in_storage_thread(_read_manifest, source)
     if manifest["format"] > FORMAT or manifest["schema"] > schema.latest():
         raise StorageError(NEWER_EXPORT, code="newer_schema", path=source)
     present = await store.counts()
@@ -87,6 +94,9 @@ async def import_jsonl(
     for table in manifest["counts"]:
         if table not in present:
             raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=table)
+    await in_storage_thread(_check_hashes, source, manifest["files"])
+    if datadir is not None:
+        await in_storage_thread(_copy_folders, source, datadir.root)
     try:
         counts: dict[str, int] = {}
         for table, wanted in manifest["counts"].items():
@@ -97,16 +107,14 @@ async def import_jsonl(
         for table in manifest["counts"]:
             await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
         raise
-    if datadir is not None:
-        await asyncio.to_thread(_copy_reports, source / "reports", datadir.reports)
     return TransferInfo(source, manifest["schema"], counts)
 
 
 async def _export_table(store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None) -> int:
-    await asyncio.to_thread(target.mkdir, 0o700, True, True)
+    await in_storage_thread(target.mkdir, 0o700, True, True)
     computed = await _computed_columns(store, table)
     count, after = 0, None
-    file = await asyncio.to_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
+    file = await in_storage_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
     try:
         while True:
             condition = "WHERE id > $after" if after is not None else ""
@@ -114,14 +122,14 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
             if not rows:
                 return count
             lines = [json.dumps({name: to_plain(value) for name, value in row.items() if name not in computed}) + "\n" for row in rows]
-            await asyncio.to_thread(file.writelines, lines)
+            await in_storage_thread(file.writelines, lines)
             count += len(rows)
             after = rows[-1]["id"]
             if progress:
                 progress(before + count)
     finally:
-        await asyncio.to_thread(file.close)
-        await asyncio.to_thread(sync_folder, target)
+        await in_storage_thread(file.close)
+        await in_storage_thread(sync_folder, target)
 
 
 async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
@@ -129,7 +137,7 @@ async def _import_table(store: Store, table: str, source: Path, before: int, pro
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
     count, offset = 0, 0
     while True:
-        rows, offset = await asyncio.to_thread(_read_rows, path, offset)
+        rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
         await store.write(Statement(f"INSERT INTO {table} $rows RETURN NONE", {"rows": rows}))
@@ -144,9 +152,23 @@ async def _computed_columns(store: Store, table: str) -> frozenset[str]:
     return frozenset(name for name, definition in fields.items() if " VALUE " in definition)
 
 
-def _copy_reports(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
+def _copy_folders(source: Path, target: Path) -> None:
+    for name in FOLDERS:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of an export by its path in it."""
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
+    """Refuse files that are missing or not as they were written; one that the manifest does not list may be anything."""
+    for name, digest in wanted.items():
+        path = source / name
+        if not path.is_file() or sha256_of(path) != digest:
+            raise StorageError(CHANGED, code="damaged", path=path, manifest=MANIFEST)
 
 
 def _in_use(target: Path) -> bool:
@@ -162,6 +184,8 @@ def _read_manifest(source: Path) -> dict[str, Any]:
         for table in counts:
             if not table.replace("_", "").isalpha():
                 raise ValueError(table)
+        if not isinstance(manifest.setdefault("files", {}), dict):
+            raise TypeError(MANIFEST)
         return manifest
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=str(error)) from error

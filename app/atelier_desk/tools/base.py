@@ -134,8 +134,8 @@ class ChildRequest:
     Attributes:
         agent_id: a stored permanent agent, by id or name; empty makes one up from the parent's configuration and the fields below, where
             None takes the parent's.
-        tools: names; ``sections`` adds every tool of those sections. Both None: the parent's own, without the planning tools when the child
-            may start no agents.
+        tools: names; ``sections`` adds every tool of those sections, and the two planners where the parent has them. Both None: the
+            parent's own, without the planning tools when the child may start no agents.
         call: a tool and its arguments: the sub-agent makes just this call and reports its result; no model is asked.
         stage: sub-agents of a stage run together, stages one after the other.
         max_tokens: most tokens of one reply, cut to the parent's.
@@ -247,6 +247,10 @@ class ToolContext:
         return f"{self.run_id}:{self.call_id}"
 
 
+CALL_FACTS = ("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "depth", "language", "enabled_tools", "memory_scope")
+"""The fields of a context that a tool in a process of its own gets: plain values. Services stay in Atelier's own process."""
+
+
 class Tool(ABC):
     """A tool. Subclasses set the class attributes and implement ``run``.
 
@@ -255,7 +259,8 @@ class Tool(ABC):
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
             empty when there is none, or when the journal announces it already.
-        awaits_external_response: the loop stops at the call until a result is injected.
+        timeout_s: seconds after which a call is stopped; 0 never stops it.
+        awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
         rest_hint: what the model should do to read what was cut from a long result.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """

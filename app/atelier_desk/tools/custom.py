@@ -6,15 +6,21 @@
         return {"words": len(text.split())}
 
 The signature becomes the input, the docstring the description. A parameter annotated ``ToolContext`` gets the context and is not shown to
-the model. A plain function runs in a thread, so that it cannot hold up the engine.
+the model.
+
+Where it runs: a tool of a file in the ``tools`` folder runs in a process of its own, one for each call, which is killed when the call is
+stopped or its time is over; its context tells the facts of the call and takes progress, and brings no services. A function that a Python
+program gives to ``Atelier`` runs in that program: an ``async`` one is cancelled, a plain one runs in a thread, which nobody can kill: the
+call is over at once, and what the thread still does is not waited for.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
+import re
 import typing
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 from pydantic import create_model
@@ -22,10 +28,14 @@ from pydantic.fields import FieldInfo
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_function_thread
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.sections import CUSTOM
 
 Function = Callable[..., Any]
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names that every model server takes: one other name would make it refuse the whole request."""
 
 
 class FunctionTool(Tool):
@@ -40,15 +50,18 @@ class FunctionTool(Tool):
         return self._told
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
-        arguments = {name: getattr(input, name) for name in type(input).model_fields}
-        if self._context_name:
-            arguments[self._context_name] = context
+        arguments = self.arguments(input, context)
         function = type(self).__dict__["function"]
         if inspect.iscoroutinefunction(function):
             value = await function(**arguments)
         else:
-            value = await asyncio.to_thread(function, **arguments)
-        return _outcome(value)
+            value = await in_function_thread(function, **arguments)
+        return outcome_of(value)
+
+    def arguments(self, input: Any, context: ToolContext) -> dict[str, Any]:
+        """What the function is called with: the validated input by parameter, and the context where one wants it."""
+        arguments = {name: getattr(input, name) for name in type(input).model_fields}
+        return {**arguments, self._context_name: context} if self._context_name else arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function itself, as if it were not decorated."""
@@ -60,12 +73,13 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    category: ToolCategory = ToolCategory.WORKFLOW,
+    category: ToolCategory | str = ToolCategory.WORKFLOW,
     section: str = CUSTOM,
-    effect: Effect = Effect.EXECUTE,
-    risk: Risk = Risk.MEDIUM,
+    effect: Effect | str = Effect.EXECUTE,
+    risk: Risk | str = Risk.MEDIUM,
     idempotent: bool = False,
-    timeout_s: float = 60.0,
+    timeout_s: float | None = None,
+    awaits_external_response: bool = False,
 ) -> Any:
     """Make a tool of a typed function; with or without parentheses. Gives a ``FunctionTool``, still callable as the function.
 
@@ -73,29 +87,41 @@ def tool(
         name: what models call it; the function's name when left out.
         description: for the model; the docstring when left out.
         category: ``common``, ``agent`` or ``workflow``.
+        section: one of the known sections; the tool can be chosen, allowed and reached with the others of it.
+        effect: ``read``, ``write``, ``execute``, ``network``, ``interact`` or ``spawn``; calls that only read run side by side.
+        risk: ``low``, ``medium`` or ``high``; see the approvals.
+        idempotent: calling it again with the same arguments has no second effect, so a call that a kill cut off is made again.
+        timeout_s: seconds after which a call is stopped; 0 never stops it. 60 when left out, 0 with ``awaits_external_response``.
+        awaits_external_response: its result comes from outside (a person, another program), so it may take as long as it wants, and no
+            other call runs beside it.
 
     Raises:
-        UsageError: a parameter without a type, no description, or category control.
+        UsageError: a parameter without a type, no description, category control, or a category, effect or risk that does not exist.
     """
+    kinds = _named(ToolCategory, "category", category), _named(Effect, "effect", effect), _named(Risk, "risk", risk)
+    limit = timeout_s if timeout_s is not None else 0.0 if awaits_external_response else 60.0
 
     def decorate(target: Function) -> FunctionTool:
-        title = name or target.__name__
+        title = name or str(getattr(target, "__name__", type(target).__name__))
+        if not _NAME.fullmatch(title):
+            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(title))
         told = inspect.cleandoc(description or target.__doc__ or "")
         if not told:
             raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=title)
-        if category is ToolCategory.CONTROL:
+        if kinds[0] is ToolCategory.CONTROL:
             raise UsageError(N_("The tool {name} cannot be a control tool."), name=title)
         model, context_name = _input_model(title, target)
         attributes = {
             "__doc__": told,
             "__module__": target.__module__,
             "name": title,
-            "category": category,
+            "category": kinds[0],
             "section": section,
-            "effect": effect,
-            "risk": risk,
+            "effect": kinds[1],
+            "risk": kinds[2],
             "idempotent": idempotent,
-            "timeout_s": timeout_s,
+            "timeout_s": limit,
+            "awaits_external_response": awaits_external_response,
             "input": model,
             "function": staticmethod(target).__func__,
             "_told": told,
@@ -129,7 +155,21 @@ def _input_model(title: str, function: Function) -> tuple[type[Input], str]:
     return create_model(f"{title}_input", __base__=Input, **fields), context_name
 
 
-def _outcome(value: Any) -> Outcome:
+Kind = typing.TypeVar("Kind", bound=StrEnum)
+
+
+def _named(kinds: type[Kind], what: str, value: str) -> Kind:
+    try:
+        return kinds(value)
+    except ValueError:
+        allowed = ", ".join(kind.value for kind in kinds if kind is not ToolCategory.CONTROL)
+        raise UsageError(
+            N_("The {what} of a tool cannot be {value}; allowed: {allowed}."), value=repr(value), what=what, allowed=allowed
+        ) from None
+
+
+def outcome_of(value: Any) -> ToolResult | AskUser:
+    """What a function's value means: an object as the result's fields, anything else as its ``result``."""
     if isinstance(value, ToolResult | AskUser):
         return value
     if isinstance(value, dict):

@@ -2,14 +2,13 @@
 
 Code is only ever run after a person has confirmed the very bytes: the file's SHA-256 is kept in the settings, and a file that changed is
 not loaded until it is confirmed again. The bytes that were hashed are the bytes that run, and they are read as UTF-8 whatever a coding
-line says, so that what a person was shown is what runs.
+line says, so that what a person was shown is what runs. They run in a process of their own alone, see ``atelier_desk.tools.worker``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -27,8 +26,6 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 1024 * 1024
 _CATEGORIES = (ToolCategory.WORKFLOW, ToolCategory.AGENT)
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Names that every model server takes: one other name would make it refuse the whole request."""
 
 
 class FileStatus(StrEnum):
@@ -77,7 +74,8 @@ def source(file: ToolFile) -> str:
 
 
 def run(file: ToolFile) -> tuple[FunctionTool, ...]:
-    """Run the file and give the tools it defines, each proven to have a definition models can read. Only for confirmed files.
+    """Run the file and give the tools it defines, each proven to have a definition models can read. Only for confirmed files, and only
+    in a worker process: what a file does when it is run cannot be stopped or undone here.
 
     Raises:
         UsageError: what is wrong with it, for a person; whatever the file raises is told with its line.
@@ -95,8 +93,7 @@ def run(file: ToolFile) -> tuple[FunctionTool, ...]:
     except BaseException as error:
         # Also SystemExit and KeyboardInterrupt: a file that raises them must not take the program along.
         sys.modules.pop(module.__name__, None)
-        log.warning("tool file %s failed", file.name, exc_info=error)
-        raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=_reason(file, error)) from error
+        raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=reason(file, error)) from error
 
 
 def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionTool, ...]:
@@ -105,13 +102,12 @@ def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionToo
     for made in tools:
         if made.category not in _CATEGORIES:
             raise UsageError(N_("The tool {name} must be of category workflow or agent."), name=made.name)
-        if not _NAME.fullmatch(made.name):
-            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(made.name))
         made.definition()
     return tuple(tools)
 
 
-def _reason(file: ToolFile, error: BaseException) -> str:
+def reason(file: ToolFile, error: BaseException) -> str:
+    """What an exception of the file's code says: its type, its message and the line of the file it came from."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file.path)]
     where = f" ({file.name}, line {lines[-1]})" if lines else ""
     return f"{type(error).__name__}: {error}{where}"

@@ -1,7 +1,8 @@
 """How an agent sees its tools: which definitions go to the model in each tool mode, and what is told about the others in text.
 
 A mode decides what the model *sees*; what a run may *use* is its enabled tools alone, with the two tools of planning added where the mode
-is useless without them. At the greatest depth nobody starts agents: the planning tools are neither seen nor usable there.
+is useless without them. At the greatest depth nobody starts agents: the planning tools are neither seen nor usable there. The control tools
+belong to every agent in every mode.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ PLANNERS = (LIST_SECTIONS, PLAN)
 """What an agent in sections mode reaches its tools with."""
 WAIT_PARENT = "wait_parent"
 ANSWER_CHILD = "answer_child"
+INVOKE = "invoke_tool"
 
 
 def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
@@ -28,10 +30,10 @@ def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
 
 
 def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> list[str]:
-    """Every tool a run may call, directly or through ``invoke_tool``: the enabled ones that exist, without planning tools at the greatest
-    depth, with the two planners in sections mode.
+    """Every tool a run may call besides the control tools, directly or through ``invoke_tool``: the enabled ones that exist, without
+    planning tools at the greatest depth, with the two planners in sections mode.
     """
-    names = [name for name in dict.fromkeys(enabled) if registry.has(name)]
+    names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not _is_control(registry, name)]
     if depth >= max_depth:
         return [name for name in names if not _in_sections(registry, name, (PLANNING,))]
     if mode is ToolMode.SECTIONS:
@@ -42,11 +44,11 @@ def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[st
 def visible_names(
     registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
 ) -> list[str]:
-    """The tools whose definitions go to the model, in the order they are sent.
+    """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
 
     Args:
         enabled: the names the agent's configuration gives it, its sections already spelled out.
-        has_parent: the run is a sub-agent's; it can always ask its parent.
+        has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
         child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
     """
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
@@ -54,12 +56,11 @@ def visible_names(
         case ToolMode.DIRECT:
             names = usable
         case ToolMode.SECTIONS:
-            names = [name for name in usable if name in PLANNERS or _always(registry, name)]
+            names = always_available(registry, usable)
         case _:
-            control = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
-            names = [name for name in control if name not in (WAIT_PARENT, ANSWER_CHILD)]
-    wanted = [name for name, applies in ((WAIT_PARENT, has_parent), (ANSWER_CHILD, child_asks)) if applies]
-    return names + [name for name in wanted if name not in names and registry.has(name)]
+            names = []
+    applies = {WAIT_PARENT: has_parent, INVOKE: mode is ToolMode.INVOKE, ANSWER_CHILD: child_asks}
+    return names + [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if applies.get(tool.name, True)]
 
 
 def tools_text(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> str:
@@ -96,10 +97,14 @@ def section_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
     return "\n".join(lines if len(lines) > 1 else [*lines, "(none)"])
 
 
-def _always(registry: ToolRegistry, name: str) -> bool:
-    """Tools no choice of sections takes away: those of the always available sections, and control tools, which are in none."""
+def always_available(registry: ToolRegistry, enabled: Sequence[str]) -> list[str]:
+    """Names of the enabled tools that no choice of sections takes away: those of the always available sections, and the planners."""
+    return [name for name in enabled if name in PLANNERS or _in_sections(registry, name, ALWAYS_AVAILABLE)]
+
+
+def _is_control(registry: ToolRegistry, name: str) -> bool:
     tool = registry.get_tool(name)
-    return tool is not None and (tool.category is ToolCategory.CONTROL or tool.section in ALWAYS_AVAILABLE)
+    return tool is not None and tool.category is ToolCategory.CONTROL
 
 
 def _in_sections(registry: ToolRegistry, name: str, sections: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Outcome, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.results import capped
-from atelier_desk.tools.sections import SectionRegistry
+from atelier_desk.tools.sections import PLANNING, SectionRegistry
 from atelier_desk.tools.validation import closest, describe_errors, validate
 
 log = logging.getLogger(__name__)
@@ -128,11 +128,33 @@ class ToolRegistry:
         """The registered names most like ``name``."""
         return closest(name, self.get_all_tool_names())
 
-    def unknown(self, name: str) -> ToolResult:
-        """The error for a name that is not registered: the closest names, or all of them when none is close."""
-        near = self.closest(name)
-        hint = f"Closest: {', '.join(near)}." if near else f"Available: {', '.join(self.get_all_tool_names())}."
+    def unknown(self, name: str, own: Sequence[str] | None = None) -> ToolResult:
+        """The error for a name that is not registered: the closest of ``own``, the names the run may call, or all of them when none is
+        close. None takes every registered name."""
+        near, hint = self._hint(name, self.get_all_tool_names() if own is None else own)
         return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
+
+    def refusal(self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None) -> ToolResult | None:
+        """The error for a tool a run may not call, with what to do instead; None when ``own``, the names it may call, has it.
+
+        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, else ``not_enabled``.
+        """
+        if name in own:
+            return None
+        tool = self._tools.get(name)
+        if tool is None:
+            return self.unknown(name, own)
+        near, hint = self._hint(name, own)
+        if tool.section == PLANNING and max_depth is not None and depth >= max_depth:
+            why = f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} cannot be used here."
+            mine = ", ".join(own) or "none"
+            return ToolResult.failure(f"{why} Do the work yourself, with your own tools: {mine}.", "depth")
+        return ToolResult.failure(f"{name} is not available to you. {hint}", "not_enabled", closest=near)
+
+    @staticmethod
+    def _hint(name: str, own: Sequence[str]) -> tuple[list[str], str]:
+        near = closest(name, own)
+        return near, f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}."
 
     def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
         """Why these arguments would be refused before the tool runs, in words for the model; None when they fit."""
@@ -150,12 +172,12 @@ class ToolRegistry:
     async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Validate, run within the tool's time, and give back a result within its limits. Only cancellation is raised.
 
-        Errors become results for the model: ``unknown_tool``, ``not_enabled``, ``invalid_arguments``, ``timeout``, the code of any
-        ``AtelierError`` the tool raised, or ``internal_error``, whose traceback is in the log.
+        Errors become results for the model: those of ``refusal``, ``invalid_arguments``, ``timeout``, the code of any ``AtelierError`` the
+        tool raised, or ``internal_error``, whose traceback is in the log.
         """
         tool = self._tools.get(name)
         if tool is None:
-            return self._finish(self.unknown(name), "")
+            return self._finish(self.unknown(name, context.enabled_tools), "")
         outcome = self._refusal(tool, context) or await self._run(tool, args, context)
         # Anything but a result is a wish to wait (for a person, sub-agents or the parent); whoever runs the call sees to it.
         return self._finish(outcome, tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
@@ -178,8 +200,8 @@ class ToolRegistry:
     def _refusal(self, tool: Tool, context: ToolContext) -> ToolResult | None:
         if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:
             return None
-        enabled = ", ".join(context.enabled_tools) or "none"
-        return ToolResult.failure(f"{tool.name} is not enabled for this agent. Enabled tools: {enabled}.", "not_enabled")
+        max_depth = context.team.max_depth if context.team is not None else None
+        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth)
 
     async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         try:
@@ -196,6 +218,7 @@ class ToolRegistry:
             return ToolResult.failure(
                 f"{tool.name} took longer than {tool.timeout_s:g} seconds and was stopped. Ask for less at once, or go on without it.",
                 "timeout",
+                timeout_s=tool.timeout_s,
             )
         except Exception as error:
             log.exception("tool %s failed", tool.name)

@@ -81,10 +81,21 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     assert "no such task" in [each.code for each in card._cards]
 
 
+def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
+    result = {"success": False, "error": "for the model", "code": "timeout", "timeout_s": 60.0}
+    call = Call("c1", "slow", {}, "timeout", result, error="for the model")
+    i18n.set_language("fr")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == (i18n._("timed out"), "err")
+    card.toggle()
+    assert "slow a dépassé 60 s et a été arrêté." in [each.code for each in card._cards]
+
+
 @pytest.mark.parametrize(
     ("topic", "details", "button", "changes"),
     [
         ("error", {}, "notice-retry", {}),
+        ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
         ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
         ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),

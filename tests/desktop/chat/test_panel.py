@@ -218,19 +218,24 @@ async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
     assert desk.panel.find_bar.isHidden()
 
 
-async def test_a_paused_run_is_shown_with_its_decision(desk: Desk) -> None:
+@pytest.mark.parametrize(("status", "kind"), [(RunStatus.PAUSED, "limit_reached"), (RunStatus.INTERRUPTED, "run_interrupted")])
+async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStatus, kind: str) -> None:
     class Runs:
         async def get(self, _key: str) -> Run:
-            return Run(id="r1", workflow_id="w1", status=RunStatus.PAUSED)
+            return Run(id="r1", workflow_id="w1", status=status)
 
     class Repos:
         runs = Runs()
 
     desk.engine.__dict__["repos"] = Repos()
     desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r1"})
-    desk.rows.append(
-        Message(id="n", workflow_id="w1", run_id="r1", seq=3, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"})
-    )
+    details = {"limit": "cost", "ended": "killed"}
+    desk.rows.append(Message(id="n", workflow_id="w1", run_id="r1", seq=3, role=MessageRole.NOTICE, kind=kind, details=details))
     await desk.open()
     assert desk.panel.view.entries[-1].actionable
     assert desk.panel.composer.stop.isHidden()
+    assert desk.panel.header.state.isHidden() is (status is RunStatus.PAUSED)
+    assert desk.panel.header.state.text() == "interrupted"
+    desk.event("run_status", run_id="r1", status="processing")
+    await settle()
+    assert desk.panel.header.state.isHidden()

@@ -133,6 +133,7 @@ async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team,
     assert amount.value() == 40
     amount.setValue(500)
     qtbot.mouseClick(limit.findChild(QPushButton, "notice-raise"), Qt.MouseButton.LeftButton)
+    await team.settled()
     limit.findChild(QPushButton, "notice-finish").click()
     limit.findChild(QPushButton, "notice-stop").click()
     await team.settled()

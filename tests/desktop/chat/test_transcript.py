@@ -61,6 +61,13 @@ def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
     assert feed("tool_start", call_id="c1", tool="TodoTool", arguments={}) == []
 
 
+def test_a_call_over_its_time_is_no_ordinary_failure() -> None:
+    feed = Feed()
+    feed("tool_start", call_id="c1", tool="slow", arguments={})
+    feed("tool_end", call_id="c1", tool="slow", success=False, result={"code": "timeout"}, error="late", duration_ms=3, truncated=False)
+    assert feed.entries[0].calls[0].status == "timeout"
+
+
 def test_sub_agents_are_not_shown_here() -> None:
     feed = Feed()
     assert feed("token", content="x", depth=1) == []
@@ -124,6 +131,26 @@ def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
     transcript.load([TranscriptEntry(notice)])
     assert not transcript.entries[0].actionable
     assert transcript.settle("paused")
+    assert transcript.entries[0].actionable
+
+
+def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
+    feed = Feed()
+    feed("token", content="par", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    feed("run_status", status="interrupted", ended="command")
+    cut, told = feed.entries
+    assert (cut.topic, cut.live) == ("interrupted", False)
+    assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
+    feed("run_status", status="processing")
+    assert not told.actionable
+
+
+def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
+    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="run_interrupted", details={"ended": "killed"})
+    transcript = Transcript("w")
+    transcript.load([TranscriptEntry(notice)])
+    assert transcript.settle("interrupted")
     assert transcript.entries[0].actionable
 
 

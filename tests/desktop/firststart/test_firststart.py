@@ -17,7 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.llm.local.models import STARTER
@@ -140,6 +140,24 @@ async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, a
     find("model-test").click()
     await settle()
     assert find("first-start-next").isEnabled()
+
+
+async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("radio-other").click()
+    find("other-url").setText("http://host/api")
+    find("other-url").textEdited.emit("http://host/api")
+    atelier.set("providers", "models", ProviderError("No such page.", code="not_found"))
+    said = "No such page. A model server answers at http://host/v1: use that address."
+    atelier.set("providers", "test", ProviderHealth(ok=False, message=said))
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.text.text() == said
+    atelier.set("providers", "models", [])
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.text.text() == "This server has no list of models; enter the name of the model yourself."
+    assert server.asked == []
 
 
 async def test_another_server_takes_its_first_model_when_none_is_named(

@@ -86,14 +86,15 @@ async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane,
     assert len(titles(pane)) == 4
 
 
-async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: ActivityPane, runs: Runs, qtbot: QtBot) -> None:
+@pytest.mark.parametrize("held", ["paused", "interrupted"])
+async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: ActivityPane, runs: Runs, qtbot: QtBot, held: str) -> None:
     assert pane.tree.objectName() == "agent-tree"
     row = pane.tree._rows["r1"]
     assert row.accessibleName().startswith("Ada, working, ")
     assert "120 tokens" in row.accessibleName()
     row.pause.click()
-    await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status="paused"))
-    assert row.accessibleName().startswith("Ada, paused")
+    await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status=held))
+    assert row.accessibleName().startswith(f"Ada, {held}")
     row.pause.click()
     row.stop.click()
     await settle()

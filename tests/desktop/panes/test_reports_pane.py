@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.domain import limits
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -86,3 +87,44 @@ async def test_export_writes_the_file_or_says_why_not(pane: ReportsPane, tmp_pat
     assert (tmp_path / "out.md").read_text(encoding="utf-8") == "# first\n\nText with <b>tags</b>."
     pane.export_to(tmp_path / "missing" / "out.md")
     assert pane.window().findChildren(QWidget, "toast")[-1].accessibleName().startswith("The file could not be written")
+
+
+async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_kept(pane: ReportsPane, atelier: FakeAtelier) -> None:
+    damaged = True
+
+    def read(_workflow: str, name: str, *, check: bool = True) -> str:
+        if damaged and check and name == "first":
+            raise StorageError("The report file {path} is not as Atelier wrote it.", code="damaged_file", path="first.md")
+        return f"{name} by hand"
+
+    def accept(*_given: str) -> None:
+        nonlocal damaged
+        damaged = False
+
+    atelier.set("reports", "read", read)
+    atelier.set("reports", "accept", accept)
+    warning, keep = pane.findChild(QWidget, "report-damaged"), pane.findChild(QPushButton, "report-accept")
+    pane.open("first")
+    await settle()
+    assert pane.view.toPlainText() == "first by hand"
+    assert (warning.isVisible(), keep.isVisible()) == (True, True)
+    pane.open("second")
+    await settle()
+    assert (warning.isVisible(), keep.isVisible()) == (False, False)
+    pane.open("first")
+    await settle()
+    keep.click()
+    await settle()
+    assert atelier.calls("reports.accept") == [(("w", "first"), {})]
+    assert (warning.isVisible(), keep.isVisible()) == (False, False)
+    assert pane.view.toPlainText() == "first by hand"
+
+
+async def test_a_report_whose_file_is_gone_is_deleted_without_an_undo(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("reports", "delete", None)
+    pane.list.setCurrentRow(0)
+    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    await settle()
+    shown = pane.window().findChildren(QWidget, "toast")[-1]
+    assert "deleted" in shown.accessibleName()
+    assert not any(button.isVisible() for button in pane.window().findChildren(QPushButton, "toast-action"))

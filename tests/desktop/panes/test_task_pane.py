@@ -164,6 +164,19 @@ async def test_the_form_changes_only_what_was_changed(pane: TaskPane, atelier: F
     assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.IN_PROGRESS), {})]
 
 
+async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
+    pane.edit("b")
+    dialog = pane.window().findChild(TaskDialog)
+    assert not dialog.duration.isEnabled()
+    assert dialog.duration.text() == "measured from its start"
+    dialog.status.setCurrentIndex(list(TaskStatus).index(TaskStatus.COMPLETED))
+    dialog.duration.setValue(90)
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
+    assert atelier.calls("tasks.update") == [(("w", "b"), {"duration_ms": 5_400_000})]
+
+
 async def test_a_refused_change_is_told_and_the_list_read_again(pane: TaskPane, atelier: FakeAtelier) -> None:
     atelier.set("tasks", "set_status", UsageError("Finish {name} first.", name="Task b"))
     before = len(atelier.calls("tasks.list"))

@@ -18,7 +18,7 @@ from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalReques
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.support.fake_bridge import FakeBridge, Held, settle
 
 SPAWN = {
     "sub_agent_name": "Type checker",
@@ -100,6 +100,20 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     await settle()
     assert p.find("approval-title").text() == "Checker wants to carry out a plan of 2 actions"
     assert p.find("approval-action-2").isVisible()
+
+
+@pytest.mark.parametrize("button", ["approve", "reject"])
+async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, button: str) -> None:
+    s = scene(asks())
+    held = Held()
+    s.engine.set("approvals", button, held)
+    s.find(f"approval-{button}").click()
+    s.find(f"approval-{button}").click()
+    await settle()
+    s.find(f"approval-{button}").click()
+    await settle()
+    assert len(s.engine.calls(f"approvals.{button}")) == 1
+    await held.release()
 
 
 async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:

@@ -15,6 +15,7 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from tests.desktop.questions.approvals import LINEAGE
@@ -52,6 +53,41 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
     if text:
         child("question-answer").setPlainText(text)
     assert child("question-submit").isEnabled() is ready
+
+
+@pytest.mark.parametrize(
+    ("kind", "required", "tick", "said"),
+    [
+        ("checkbox", False, False, "Choose at least one option"),
+        ("text", False, False, "A text response is required"),
+        ("mixed", False, False, "Choose at least one option"),
+        ("mixed", True, False, "Choose at least one option, and write a response"),
+        ("mixed", True, True, "A text response is required"),
+    ],
+)
+def test_what_it_needs_is_said_before_it_is_tried_also_where_there_is_little_room(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, kind: str, required: bool, tick: bool, said: str
+) -> None:
+    host.resize(300, 600)
+    dialog = opened(ask(kind=kind, text_required=required))
+    dialog.fit()
+    if tick:
+        child("question-option-o2").click()
+    assert child("question-submit").toolTip() == said
+    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == said)
+    assert hint.isVisible()
+
+
+def test_context_and_response_stand_under_visible_labels_and_the_text_is_trimmed(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
+    dialog = opened(ask(kind="text", context="because"))
+    assert (child("question-context-caption").text(), child("question-answer-caption").text()) == ("Context", "Your response")
+    assert child("question-answer-caption").isVisible()
+    child("question-answer").setPlainText("  yes, please \n")
+    with qtbot.waitSignal(dialog.submitted) as sent:
+        child("question-submit").click()
+    assert sent.args == [QuestionAnswer(text_response="yes, please")]
 
 
 def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., QuestionDialog], child: Find) -> None:

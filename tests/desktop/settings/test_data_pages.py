@@ -80,6 +80,11 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: Sett
     await settle()
     assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip",), {})]
     assert page.backup_busy.text.text() == "Backup written and checked: 120 message, 5 workflow (2.9 MB)."
+    atelier.set("data", "backup_verify", SimpleNamespace(counts={"message": 1}, size=0, damaged=("w/Plan.md",)))
+    page.verify_backup(tmp_path / "b.zip")
+    await settle()
+    assert "The report w/Plan.md was damaged" in page.backup_busy.text.text()
+    assert page.backup_busy.text.property("variant") == "error"
     atelier.set("data", "backup_verify", StorageError("The backup {path} cannot be used.", path="b.zip"))
     page.verify_backup(tmp_path / "b.zip")
     await settle()

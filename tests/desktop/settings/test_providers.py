@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
@@ -171,3 +172,86 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
     found.trigger()
     assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")
     page._menu.close()
+
+
+async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
+    page.begin(ProviderKind.OPENAI, "Azure", "https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
+    assert not find("provider-ca-file").isVisible()
+    find("provider-advanced").click()
+    assert find("provider-ca-file").isVisible()
+    find("provider-ca-file").setText("/etc/lab.pem")
+    find("header-add").click()
+    find("header-name-0").setText("X-Team")
+    find("header-value-0").setText("$TEAM_TOKEN")
+    find("header-add").click()
+    find("header-name-1").setText("X-Gate")
+    QTest.keyClicks(find("header-value-1"), "a secret value")
+    assert find("header-value-1").echoMode() == QLineEdit.EchoMode.Password
+    atelier.set("providers", "set_headers", True)
+    find("provider-save").click()
+    await settle()
+    ((args, _kwargs),) = atelier.calls("providers.save")
+    saved = args[0]
+    assert (saved.ca_file, saved.api_version) == ("/etc/lab.pem", "2024-10-21")
+    assert saved.base_url == "https://lab.openai.azure.com/openai/deployments/gpt"
+    assert saved.headers == {"X-Team": "$TEAM_TOKEN", "X-Gate": ""}
+    assert atelier.calls("providers.set_headers") == [(("Azure", {"X-Gate": "a secret value"}), {})]
+
+
+async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
+    config = ProviderConfig(name="Gate", kind=ProviderKind.OPENAI, headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind=ProviderKind.LOCAL), config])
+    await page.load()
+    await choose(page, "Gate")
+    assert find("provider-ca-file").isVisible()
+    assert (find("header-value-0").text(), find("header-value-1").text()) == ("", "$TEAM")
+    assert "stored" in find("header-value-0").placeholderText()
+    assert not find("provider-save").isEnabled()
+    find("header-remove-1").click()
+    assert find("provider-save").isEnabled()
+    find("provider-save").click()
+    await settle()
+    assert atelier.calls("providers.save")[-1][0][0].headers == {"X-Gate": ""}
+    assert atelier.calls("providers.set_headers") == []
+
+
+async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Find, atelier: Engine) -> None:
+    page.begin(ProviderKind.OPENAI, "Mine", "https://host/v1")
+    find("provider-advanced").click()
+    find("header-add").click()
+    find("header-name-0").setText("X-Team")
+    find("provider-save").click()
+    await settle()
+    assert page.busy.text.text().startswith("The header X-Team needs a value")
+    assert atelier.calls("providers.save") == []
+    find("header-value-0").setText("$TEAM")
+    find("provider-api-version").setText("two words")
+    find("provider-save").click()
+    await settle()
+    assert page.busy.text.text().startswith("An API version has letters")
+
+
+async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    url = "http://localhost:9999"
+    bad = ProviderHealth(ok=False, message="No such page.", found_url=url, found_kind=ProviderKind.OLLAMA)
+    atelier.set("providers", "test", bad)
+    find("provider-test").click()
+    await settle()
+    assert find("provider-use-found").isVisible()
+    assert url in find("provider-use-found").text()
+    atelier.set("providers", "test", ProviderHealth(ok=True, latency_ms=3, message="This server has no list of models."))
+    find("provider-use-found").click()
+    await settle()
+    assert atelier.calls("providers.save")[-1][0][0].base_url == url
+    assert not find("provider-use-found").isVisible()
+    assert page.busy.text.text() == "Works: answered in 3 ms. This server has no list of models."
+
+
+async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind=ProviderKind.OPENAI)
+    atelier.set("providers", "test", bad)
+    find("provider-test").click()
+    await settle()
+    assert not find("provider-use-found").isVisible()

@@ -18,7 +18,7 @@ from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
 def workflow(key: str, days: int = 0, **fields: Any) -> Workflow:
@@ -79,6 +79,11 @@ async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> No
 
 async def test_state_is_told_in_words(column: Column) -> None:
     assert state_words(LISTED[2]) == "waits for you, 2 open questions"
+    cut_off = Workflow(name="w", status=WorkflowStatus.INTERRUPTED)
+    assert state_words(cut_off) == "interrupted"
+    i18n.set_language("fr")
+    assert state_words(cut_off) == "interrompu"
+    i18n.set_language("en")
     index = column.sidebar.model.index_of("b")
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waits for you, 2 open questions"
 
@@ -102,6 +107,17 @@ async def test_rename_in_place(qtbot: QtBot, column: Column) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert column.engine.calls("workflows.rename") == [(("a", "Better"), {})]
+
+
+@pytest.mark.parametrize("what", ["delete", "duplicate"])
+async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) -> None:
+    held = Held(LISTED[1])
+    column.engine.set("workflows", what, held)
+    for _ in range(2):
+        getattr(column.sidebar, what)("a")
+    await settle()
+    assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
+    await held.release()
 
 
 async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:

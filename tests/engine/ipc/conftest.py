@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.storage.datadir import DataDir
 
 
@@ -25,6 +26,8 @@ class RecordingTerminal:
         self.prompts: list[str] = []
         self.on_interrupt: Callable[[], bool] | None = None
         self.cwd = "/somewhere"
+        self.request = Request()
+        self.handing_over = False
         self.out = ""
         self.notes: list[tuple[str, str]] = []
         self.asked: list[str] = []
@@ -39,6 +42,9 @@ class RecordingTerminal:
     def note(self, text: str, style: str = "dim") -> None:
         self.notes.append((text, style))
         self.noted.set()
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        self.request.shown(workflow_id, run_id, seq)
 
     async def ask(self, prompt: str) -> str | None:
         self.asked.append(prompt)

@@ -19,6 +19,7 @@ from atelier_desk.engine.ipc import set_command_handler
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
 from atelier_desk.engine.ipc.client import find_holder
 from atelier_desk.engine.ipc.protocol import LINE_BYTES, PROTOCOL
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.server import IpcServer, RemoteOutput
 from atelier_desk.storage.datadir import DataDir
 from tests.engine.ipc.conftest import RecordingTerminal
@@ -191,9 +192,91 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
     await started.wait()
     await server.aclose()
-    # The command is cancelled first, so the client is still told its status.
-    assert await task == 130
+    # No status: the client is to go on with the next holder.
+    with pytest.raises(StorageError) as caught:
+        await task
+    assert caught.value.code == "holder_gone"
+    assert holder.begun
     assert await find_holder(datadir.root) is None
+
+
+async def test_a_holder_that_is_done_stays_until_nobody_is_served_and_then_begins_nothing(datadir: DataDir) -> None:
+    go_on = asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        await go_on.wait()
+        out.write("whole")
+        return 0
+
+    set_command_handler(handler)
+    terminal = RecordingTerminal()
+    async with IpcServer(None, datadir) as server:
+        early = await _greeted(datadir)
+        served = asyncio.create_task((await _greeted(datadir)).run_command(["run"], terminal))
+        while not server.serves:
+            await asyncio.sleep(0)
+        unused = asyncio.create_task(server.until_unused())
+        await asyncio.sleep(0)
+        assert not unused.done()
+        go_on.set()
+        await unused
+        assert (await served, terminal.out) == (0, "whole")
+        # It was greeted before, and asks after: it is not told anything, and may ask the next holder.
+        with pytest.raises(StorageError) as caught:
+            await early.run_command(["run"], terminal)
+        assert (caught.value.code, early.begun) == ("holder_gone", False)
+        assert await find_holder(datadir.root) is None
+
+
+async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_that_follow_a_run(datadir: DataDir) -> None:
+    handed_over: list[bool] = []
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        if argv[0] == "list":
+            await asyncio.sleep(0.01)
+            return 0
+        out.shown("w", "r", 7)
+        out.write("an event\n")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            handed_over.append(out.handing_over)
+        return 130
+
+    set_command_handler(handler)
+    server = IpcServer(None, datadir)
+    await server.start()
+    request, terminal = Request(), RecordingTerminal()
+    following = asyncio.create_task((await _greeted(datadir)).run_command(["run"], terminal, request))
+    await terminal.noted.wait()
+    short = asyncio.create_task((await _greeted(datadir)).run_command(["list"], RecordingTerminal()))
+    while server.serves < 2:
+        await asyncio.sleep(0)
+    await server.aclose()
+    assert await short == 0
+    with pytest.raises(StorageError):
+        await following
+    assert handed_over == [True]
+    assert (request.workflow_id, request.run_id, request.seq) == ("w", "r", 7)
+
+
+async def test_a_command_that_is_taken_up_brings_along_what_was_shown(datadir: DataDir) -> None:
+    seen: list[Request] = []
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        seen.append(out.request)
+        return 0
+
+    set_command_handler(handler)
+    request = Request(again=True, workflow_id="w", run_id="r", seq=7)
+    async with IpcServer(None, datadir):
+        await (await _greeted(datadir)).run_command(["run"], RecordingTerminal(), request)
+    assert seen == [request]
+
+
+@pytest.mark.parametrize("nonsense", [None, 3, "x", [], {"unknown": 1}])
+def test_a_request_that_is_none_counts_as_a_new_command(nonsense: object) -> None:
+    assert Request.from_wire(nonsense).again is False
 
 
 async def test_the_window_is_raised_only_where_there_is_one(datadir: DataDir) -> None:

@@ -126,7 +126,7 @@ async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_ate
         assert set(cost) == set(ToolMode)
         assert 0 < cost[ToolMode.SECTIONS] < cost[ToolMode.DIRECT] / 2
         bare = atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
-        assert bare[ToolMode.DIRECT] < 200
+        assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
         by_section = lead.config.model_copy(update={"tools": (), "sections": ("core_ops", "planning_ops", "gone_ops")})
         assert atelier.agents.prompt_cost(by_section) == cost

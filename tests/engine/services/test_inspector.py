@@ -223,7 +223,8 @@ async def test_under_the_xml_dialect_the_text_on_the_wire_is_shown_too(open_atel
         await atelier.runs.wait(run_id)
         shown = await inspected(atelier, workflow_id)
         assert [request.wire for request in shown] == [request.messages for request in model.requests]
-        assert [tool.name for tool in shown[0].tools] == ["CalculatorTool"]
+        control = ["wait_user_response", "output", "task_complete", "task_abandon"]
+        assert [tool.name for tool in shown[0].tools] == ["CalculatorTool", *control]
         assert "tool_result" in (shown[1].wire or ())[-1].content
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
+from atelier_desk.i18n import set_language
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.tools.failure_words import explain
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
+from tests.support.tool_files import HANGS, begun, gone
 
 GREET = '''
 from atelier_desk.tools.custom import tool
@@ -91,22 +97,34 @@ async def test_what_was_not_reviewed_is_not_confirmed(open_atelier: Opener) -> N
     [
         ("raise SystemExit(3)", "SystemExit"),
         ("import nothing_of_the_kind", "ModuleNotFoundError"),
+        ("def (", "SyntaxError"),
+        ("import os; os._exit(7)", "exit status 7"),
+        ("import os; os.kill(os.getpid(), 11)", "signal 11"),
+        ("print('{\"tools\": []}')", "defines no tool"),
         (GREET.replace("def greet", "def TodoTool"), "TodoTool"),
         (GREET.replace("@tool", "@tool(section='nowhere')"), "nowhere"),
     ],
 )
-async def test_a_broken_file_is_explained_and_the_others_are_loaded(open_atelier: Opener, text: str, reason: str) -> None:
+async def test_a_broken_file_is_explained(open_atelier: Opener, text: str, reason: str) -> None:
     async with open_atelier() as atelier:
-        for name, content in (("a_broken.py", text), ("b_good.py", GREET)):
+        broken = await atelier.own_tools.confirm("broken.py", drop(atelier, "broken.py", text))
+        assert (broken.state, broken.tools) == (OwnToolState.BROKEN, ())
+        assert "broken.py" in broken.reason or reason in ("TodoTool", "nowhere")
+        assert reason in broken.reason
+        tool = atelier.registry.get_tool("TodoTool")
+        assert tool is not None
+        assert type(tool).__module__.startswith("atelier_desk.tools.core")
+
+
+async def test_a_broken_file_does_not_keep_the_others_from_loading(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        for name, content in (("a_broken.py", "raise SystemExit(3)"), ("b_good.py", GREET)):
             await atelier.own_tools.confirm(name, drop(atelier, name, content))
     async with open_atelier() as atelier:
         broken, good = await atelier.own_tools.list()
         assert (broken.state, broken.tools) == (OwnToolState.BROKEN, ())
-        assert reason in broken.reason
+        assert "SystemExit" in broken.reason
         assert (good.state, good.tools) == (OwnToolState.CONFIRMED, ("greet",))
-        tool = atelier.registry.get_tool("TodoTool")
-        assert tool is not None
-        assert type(tool).__module__.startswith("atelier_desk.tools.core")
 
 
 async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +134,87 @@ async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(open_atelier
         confirmed = await atelier.own_tools.confirm("slow.py", drop(atelier, "slow.py", hangs))
         assert confirmed.state is OwnToolState.BROKEN
         assert "longer than 0.05 seconds" in confirmed.reason
+        assert atelier.own_tools.processes.pids == []
+
+
+async def test_a_file_is_never_run_in_this_process(open_atelier: Opener, tmp_path: Path) -> None:
+    tells = f"import os\nopen({str(tmp_path / 'ran')!r}, 'a').write(f'{{os.getpid()}} ')\n" + GREET
+    async with open_atelier() as atelier:
+        await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", tells))
+    ran = (tmp_path / "ran").read_text().split()
+    assert ran
+    assert str(os.getpid()) not in ran
+
+
+async def test_stop_really_stops_an_own_tool(open_atelier: Opener, tmp_path: Path) -> None:
+    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "Done."]
+    async with open_atelier(calls) as atelier:
+        await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
+        workflow = await atelier.workflows.create("Hangs")
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=agent(tools=("hang",)))
+        pid = await begun(tmp_path)
+        await atelier.runs.cancel(run_id)
+        assert gone(pid)
+        assert (await atelier.runs.wait(run_id)).status.value == "cancelled"
+        (tmp_path / "go").touch()
+    assert not (tmp_path / "effect-0").exists()
+
+
+async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut_off(open_atelier: Opener, tmp_path: Path) -> None:
+    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})]]
+    async with open_atelier(calls) as atelier:
+        await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
+        workflow = await atelier.workflows.create("Hangs")
+        await atelier.runs.send(workflow.id, "Go", agent=agent(tools=("hang",)))
+        pid = await begun(tmp_path)
+    assert gone(pid)
+    (tmp_path / "go").touch()
+    async with open_atelier(["I saw that."]) as atelier:
+        (run_id,) = await atelier.runs.resume_all()
+        assert (await atelier.runs.wait(run_id)).status.value == "completed"
+        (row,) = await atelier.repos.executions.recent(workflow.id)
+        assert row.status == "interrupted"
+    assert not (tmp_path / "effect-0").exists()
+
+
+async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_languages(open_atelier: Opener, tmp_path: Path) -> None:
+    calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "It took too long."]
+    async with open_atelier(calls) as atelier:
+        text = HANGS.replace("timeout_s=600", "timeout_s=0.5")
+        await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", text))
+        events = [event async for event in atelier.run("Go", agent=agent(tools=("hang",)))]
+        (end,) = [event.data for event in events if event.chunk_type is ChunkType.TOOL_END]
+        assert end["success"] is False
+        assert end["result"]["code"] == "timeout"
+        (row,) = await atelier.repos.executions.recent(events[0].workflow_id)
+        assert row.status == "timeout"
+        assert explain("hang", end["result"], end["error"]) == "hang took longer than 0.5 s and was stopped."
+        set_language("fr")
+        assert explain("hang", row.result, row.error) == "hang a dépassé 0,5 s et a été arrêté."
+
+
+async def test_eight_hanging_tools_freeze_nothing(open_atelier: Opener, tmp_path: Path) -> None:
+    hanging = [ToolCall(id=f"c{number}", name="hang", arguments={"folder": str(tmp_path), "number": number}) for number in range(8)]
+    written = ToolCall(id="r", name="ReportTool", arguments={"operation": "write", "name": "Notes", "content": "# Notes"})
+
+    def step(request: ChatRequest) -> Step:
+        if "hang" in request.messages[-1].content:
+            return hanging
+        return "Written." if request.messages[-1].role is Role.TOOL else [written]
+
+    async with open_atelier(ScriptedModel([step] * 4)) as atelier:
+        # Calls that only read run side by side.
+        text = HANGS.replace("timeout_s=600", "timeout_s=600, effect='read'")
+        await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", text))
+        workflow = await atelier.workflows.create("Hangs")
+        stuck = await atelier.runs.send(workflow.id, "hang", agent=agent(tools=("hang",)))
+        pids = [await begun(tmp_path, number) for number in range(8)]
+        async with asyncio.timeout(30):
+            events = [event async for event in atelier.run("Write a report", agent=agent(tools=("ReportTool",)))]
+        assert events[-1].data["status"] == "completed"
+        assert any(event.chunk_type is ChunkType.TOOL_END and event.data["success"] for event in events)
+        await atelier.runs.cancel(stuck)
+        assert all(gone(pid) for pid in pids)
 
 
 async def test_revoking_takes_the_tools_away_and_agents_stay_editable(open_atelier: Opener) -> None:
@@ -150,11 +249,11 @@ async def test_reload_follows_the_folder(open_atelier: Opener, monkeypatch: pyte
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
         kept = atelier.registry.get_tool("greet")
         (tmp_path / "wanted_package.py").write_text("")
-        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         assert [each.tools for each in await atelier.own_tools.reload()] == [("greet",), ("later",)]
         assert atelier.registry.get_tool("greet") is kept
         assert heard == [("tool", "later.py")]
-        sys.modules.pop("wanted_package")
+        assert "wanted_package" not in sys.modules
         (atelier.own_tools.folder / "greet.py").unlink()
         drop(atelier, "later.py", needs + "# changed")
         (later,) = await atelier.own_tools.reload()

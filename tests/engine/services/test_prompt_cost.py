@@ -23,18 +23,19 @@ def cost(registry: ToolRegistry, mode: ToolMode, **changes: object) -> PromptCos
     return prompt_cost(registry, config, mode, language="en", now=datetime(2026, 1, 5, tzinfo=UTC))
 
 
-def test_an_agent_without_tools_pays_for_its_words_alone(registry: ToolRegistry) -> None:
+def test_an_agent_without_tools_pays_for_its_words_and_the_control_tools(registry: ToolRegistry) -> None:
     bare = cost(registry, ToolMode.DIRECT)
-    assert (bare.definitions, bare.tools) == (0, 0)
-    assert bare.total == bare.system < 60
+    assert bare.tools == 4
+    assert 0 < bare.definitions <= 400
+    assert bare.system < 60
 
 
 def test_each_mode_sends_its_own(registry: ToolRegistry) -> None:
     tools = ("TodoTool", "CalculatorTool", "a_tool_file_that_is_gone")
     direct, sections, invoke = (cost(registry, mode, tools=tools) for mode in (ToolMode.DIRECT, ToolMode.SECTIONS, ToolMode.INVOKE))
-    assert (direct.tools, sections.tools, invoke.tools) == (2, 2, 5)
+    assert (direct.tools, sections.tools, invoke.tools) == (6, 6, 5)
     assert direct.system < sections.system < invoke.system
-    assert cost(registry, ToolMode.DIRECT, sections=("core_ops", "section_that_is_gone")).tools == 5
+    assert cost(registry, ToolMode.DIRECT, sections=("core_ops", "section_that_is_gone")).tools == 9
 
 
 def test_the_bench_covers_every_tool_and_sections_save_most(registry: ToolRegistry) -> None:

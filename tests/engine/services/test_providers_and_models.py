@@ -73,6 +73,12 @@ async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: O
         ({"api_key_env": SENTINEL}, "invalid_env"),
         ({"kind": ProviderKind.LOCAL}, "builtin"),
         ({"name": "local"}, "builtin"),
+        ({"base_url": "https://host/v1?key=x"}, "base_url"),
+        ({"ca_file": "/nowhere/ca.pem"}, "ca_file"),
+        ({"headers": {"Host": "$X"}}, "invalid_header"),
+        ({"headers": {"two words": "$X"}}, "invalid_header"),
+        ({"headers": {"X-Key": SENTINEL}}, "invalid_header"),
+        ({"headers": {"X-Key": "$A", "x-key": "$B"}}, "invalid_header"),
     ],
 )
 async def test_configurations_that_cannot_work(open_atelier: Opener, fields: dict[str, object], code: str) -> None:
@@ -106,6 +112,68 @@ async def test_a_key_is_used_and_shown_nowhere(open_atelier: Opener, caplog: pyt
         folder = atelier.datadir.root
     assert SENTINEL not in caplog.text
     assert not [path for path in folder.rglob("*") if path.is_file() and SENTINEL.encode() in path.read_bytes()]
+
+
+async def test_values_of_headers_are_used_and_shown_nowhere(open_atelier: Opener, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    vault = KeyVault(environ={"GATE": SENTINEL})
+    async with FakeOpenAI() as server, open_atelier(vault=vault) as atelier:
+        await atelier.providers.save(openai(server.url, headers={"X-Gate": "Bearer $GATE"}))
+        await atelier.providers.set_headers("lab", {"X-Lab": f"{SENTINEL} two"})
+        assert (await atelier.providers.get("lab")).headers == {"X-Gate": "Bearer $GATE", "X-Lab": ""}
+        assert (await atelier.providers.test("lab")).ok
+        assert server.requests[-1].headers["x-gate"] == f"Bearer {SENTINEL}"
+        assert server.requests[-1].headers["x-lab"] == f"{SENTINEL} two"
+        rows = await atelier.repos.store.query("SELECT * FROM provider")
+        assert SENTINEL not in str(rows)
+        config = await atelier.providers.get("lab")
+        await atelier.providers.save(config.model_copy(update={"headers": {}}))
+        await atelier.providers.save(config)
+        health = await atelier.providers.test("lab")  # taken out, the value is forgotten
+        assert (health.ok, "X-Lab" in health.message) == (False, True)
+        with pytest.raises(ProviderError):
+            await atelier.providers.set_headers("lab", {"X-Lab": "two\nlines"})
+    assert SENTINEL not in caplog.text
+
+
+async def test_a_version_in_the_address_is_taken_out_of_it(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"))
+        kept = await atelier.providers.get("lab")
+        assert (kept.base_url, kept.api_version) == ("https://lab.openai.azure.com/openai/deployments/gpt", "2024-10-21")
+
+
+@pytest.mark.parametrize("page", [False, {"object": "list"}, "nothing"])
+async def test_a_server_that_does_not_describe_its_models_is_used_all_the_same(open_atelier: Opener, page: object) -> None:
+    """No list of models, one that is none: the profile's guess serves, and what the user enters wins."""
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        server.models_page = page
+        await atelier.providers.save(openai(server.url))
+        info = await atelier.models.info("lab", "gpt-4o")
+        assert (info.context_window, info.source) == (128_000, "profile")
+        unknown = await atelier.models.info("lab", "m" * 512)
+        assert (unknown.context_window, unknown.source) == (None, "assumed")
+        await atelier.models.edit("lab", "gpt-4o", context_window=64_000)
+        assert (await atelier.models.info("lab", "gpt-4o")).context_window == 64_000
+        if page is False:
+            assert [model.name for model in await atelier.providers.models("lab")] == ["gpt-4o"]
+
+
+async def test_a_server_that_is_down_does_not_hide_what_a_model_is(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server:
+        url = server.url
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai(url))
+        assert (await atelier.models.info("lab", "gpt-4o")).source == "profile"
+
+
+async def test_names_of_models_are_long(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        name = "/home/someone/models/" + "x" * 491
+        agent = await atelier.agents.save(AgentConfig(name="Long", provider="local", model=name))
+        assert (await atelier.agents.get(agent.id)).config.model == name
+        with pytest.raises(ValueError, match="512"):
+            AgentConfig(name="Longer", provider="local", model=name + "x")
 
 
 async def test_a_new_address_is_used_at_the_next_call(open_atelier: Opener) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk import i18n
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.engine.services.data import restore_backup, verify_backup
 from tests.engine.conftest import Opener
 
@@ -70,6 +70,39 @@ async def test_reports_are_files_that_can_be_changed_and_brought_back(open_ateli
             await atelier.reports.read(workflow.id, "Missing")
         with pytest.raises(NotFoundError):
             await atelier.reports.write("missing", "Plan", "text")
+
+
+async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.reports.write(workflow.id, "Plan", "# Plan")
+        path = await atelier.reports.path(workflow.id, "Plan")
+        path.write_text("# Plan, by hand")
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        with pytest.raises(StorageError) as caught:
+            await atelier.reports.read(workflow.id, "Plan")
+        assert caught.value.code == "damaged_file"
+        with pytest.raises(StorageError):
+            await atelier.workflows.export(workflow.id, "json")
+        assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"
+        accepted = await atelier.reports.accept(workflow.id, "Plan")
+        assert accepted.size == len("# Plan, by hand")
+        assert heard == [("report", workflow.id)]
+        assert await atelier.reports.read(workflow.id, "Plan") == "# Plan, by hand"
+        path.write_text("x" * (limits.REPORT + 1))
+        with pytest.raises(LimitError):
+            await atelier.reports.accept(workflow.id, "Plan")
+        assert await atelier.reports.delete(workflow.id, "Plan") == "x" * (limits.REPORT + 1)
+
+
+async def test_a_report_whose_file_is_gone_can_be_deleted(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        await atelier.reports.write(workflow.id, "Plan", "# Plan")
+        (await atelier.reports.path(workflow.id, "Plan")).unlink()
+        assert await atelier.reports.delete(workflow.id, "Plan") is None
+        assert await atelier.reports.list(workflow.id) == []
 
 
 async def test_a_backup_is_checked_and_restored(open_atelier: Opener, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from atelier_desk.domain.events import LimitKind
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.policy import budget
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, plan, spawn, team_rows, worker
 
@@ -24,6 +25,15 @@ def says(text: str, *calls: ToolCall, tokens: int = 10, cost: float = 0.0) -> Ch
 
 def shares(events: list[Any]) -> list[Budget]:
     return [event.share for event in events]
+
+
+@pytest.fixture(autouse=True)
+def prompts_cost_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Shares are reckoned with small numbers here: what a request is estimated to send is left out, and a reply may be one token long."""
+    if "reserved" not in request.keywords:
+        real = budget.reserve
+        monkeypatch.setattr(budget, "LEAST_REPLY", 1)
+        monkeypatch.setattr(budget, "reserve", lambda *args, prompt_tokens, **more: real(*args, prompt_tokens=0, **more))
 
 
 async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelier: Opener) -> None:

@@ -18,6 +18,7 @@ from tests.engine.team.conftest import (
     TOOLS,
     Cast,
     Stuck,
+    ask_user,
     batch,
     begin,
     bodies,
@@ -267,7 +268,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (plan("d", {"description": " "}), "invalid_arguments", "blank"),
     (plan("d", {"description": "x", "depends_on": [0]}), "invalid_arguments", "earlier"),
     (join("d", "nobody"), "unknown_child", "none"),
-    (call("answer_child", "d", child_id="nobody", message="x"), "not_enabled", "SpawnAgentTool"),
+    (call("answer_child", "d", child_id="nobody", message="x"), "unknown_child", "none"),
     (call("wait_parent", "d", message="x"), "no_parent", "wait_user_response"),
 ]
 
@@ -362,3 +363,60 @@ async def test_the_stream_tells_of_a_sub_agent_in_its_parents_name(open_atelier:
         assert [event.chunk_type for event in seen.events].count(ChunkType.WORKFLOW_COMPLETE) == 1
         finished = await bodies(atelier, run_id, "child_finished")
         assert len(finished) == 1
+
+
+def hand_over(content: str, type: str, id: str = "o") -> Any:
+    return call("output", id, content=content, type=type)
+
+
+async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_report(open_atelier: Opener) -> None:
+    cast = Cast(
+        Lead=[[spawn()], "done"],
+        Helper=[
+            [hand_over("# Dates\n\n1 May", "report", "a"), hand_over("42", "result", "b"), hand_over("half way", "progress", "c")],
+            "All found. 42",
+        ],
+    )
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        (stored,) = await atelier.repos.reports.list(workflow_id)
+    said = [result.get("message") for result in cast.results("Helper")]
+    handed = "Handed over: your parent reads it with your report"
+    assert said == [f"{handed}. Stored as report {stored.name!r}", handed, "Shown"]
+    # The result stands in the report already, and progress is for whoever watches.
+    assert cast.result()["report"] == (
+        f"Stored as reports, whole: {stored.name!r}.\n\nAll found. 42\n\n"
+        f"## Handed over (report, report {stored.name!r})\n\n# Dates\n\n1 May"
+    )
+
+
+@pytest.mark.parametrize("ends", ["crash", "abandon", "terminate"])
+async def test_what_was_handed_over_outlives_a_bad_end(open_atelier: Opener, ends: str) -> None:
+    last: dict[str, Any] = {
+        "crash": RuntimeError("broken"),
+        "abandon": [call("task_abandon", "x", reason="No use.")],
+        "terminate": [ask_user()],
+    }
+    steps: list[Any] = [[hand_over("The first half.", "result")], last[ends]]
+    cast = Cast(Lead=[[spawn()], "done"], Helper=steps)
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        if ends == "terminate":
+            async with asyncio.timeout(20):
+                while (rows := await team_rows(atelier, workflow_id)).get("Helper", rows["Lead"]).status is not RunStatus.AWAITING_USER:
+                    await asyncio.sleep(0.01)
+            await atelier.runs.cancel(rows["Helper"].id)
+        await atelier.runs.wait(run_id)
+    assert "The first half." in cast.result()["report"]
+
+
+async def test_a_long_result_is_stored_so_that_its_parent_can_read_it_whole(open_atelier: Opener) -> None:
+    text = "x" * 40_000
+    cast = Cast(Lead=[[spawn()], "done"], Helper=[[hand_over(text, "result")], "Done."])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        (stored,) = await atelier.repos.reports.list(workflow_id)
+        assert await atelier.repos.reports.read(workflow_id, stored.name) == text
+    assert cast.result()["report"].startswith(f"Stored as reports, whole: {stored.name!r}.\n\nDone.")

@@ -10,6 +10,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.tools.modes import PLANNERS
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
@@ -125,8 +126,41 @@ async def test_sections_mode_reaches_its_tools_by_planning(open_atelier: Opener)
     assert [section["id"] for section in sections["sections"]] == ["core_ops"]
     assert planned["results"][0]["result"] == "13"
     sent = [tool.name for tool in team.models["Lead"].requests[0].tools]
-    assert sent == ["list_tool_sections", "plan_actions"]
-    assert [tool.name for tool in team.models["Action_1"].requests[0].tools] == ["CalculatorTool", "TodoTool", "wait_parent"]
+    control = ["wait_user_response", "output", "task_complete", "task_abandon"]
+    assert sent == ["list_tool_sections", "plan_actions", *control]
+    below = [tool.name for tool in team.models["Action_1"].requests[0].tools]
+    assert below == ["CalculatorTool", "TodoTool", "list_tool_sections", "plan_actions", *control, "wait_parent"]
+
+
+async def test_planned_sub_agents_plan_as_deep_as_the_depth_allows_whatever_else_the_agent_has(open_atelier: Opener) -> None:
+    def planned(sections: list[str]) -> Step:
+        return call("plan_actions", goal="Know", sections=sections, actions=[{"description": "Go deeper"}])
+
+    # The same name at every depth: the sub-agents follow one script, one after the other.
+    team = Team(
+        Lead=[planned(["core_ops", "planning_ops"]), "done"],
+        Action_1=[
+            call("list_tool_sections"),
+            planned(["planning_ops", "core_ops"]),
+            planned(["core_ops"]),
+            planned(["core_ops"]),
+            "Done by myself.",
+            "told above",
+            "told to the lead",
+        ],
+    )
+    (result,) = await led(open_atelier, team, lead(tool_mode=ToolMode.SECTIONS, tools=("CalculatorTool",)))
+    assert result["results"][0]["result"] == "told to the lead"
+    requests = team.models["Action_1"].requests
+    planners = [[tool.name for tool in each.tools if tool.name in PLANNERS] for each in requests]
+    assert planners == [list(PLANNERS)] * 3 + [[]] * 2 + [list(PLANNERS)] * 2
+    listed = json.loads(requests[1].messages[-1].content)
+    assert [section["id"] for section in listed["sections"]] == ["core_ops"]
+    assert listed["always_available"] == list(PLANNERS)
+    refused = json.loads(requests[4].messages[-1].content)
+    assert refused["code"] == "depth"
+    assert "at depth 3 of at most 3" in refused["error"]
+    assert "Do the work yourself" in refused["error"]
 
 
 async def test_a_question_to_the_parent_is_answered_in_its_own_turn(open_atelier: Opener) -> None:

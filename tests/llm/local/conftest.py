@@ -1,6 +1,7 @@
 """Tiny GGUF files, a store over them, and the real starter for the tests that are worth its half second."""
 
 import struct
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -32,20 +33,20 @@ def gguf_bytes(*, context: int = 2048, template: str = "{{ tools }}", name: str 
 
 
 @pytest.fixture
-def models_dir(tmp_path) -> Path:
+def models_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "models"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
-def store(models_dir) -> ModelStore:
+def store(models_dir: Path) -> ModelStore:
     """A models folder without the starter."""
     return ModelStore(models_dir, starter_path=models_dir / "absent.gguf")
 
 
 @pytest.fixture
-async def provider(models_dir):
+async def provider(models_dir: Path) -> AsyncIterator[LocalProvider]:
     """The real provider over an empty folder: the starter alone."""
     made = LocalProvider(models_dir, SystemClock())
     yield made

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -116,13 +115,3 @@ async def test_the_log_keeps_the_last_lines(tmp_path, monkeypatch):
     await server.stop()
     assert "line 99" in server.log
     assert "line 0\n" not in server.log
-
-
-def test_the_child_finds_this_package_from_anywhere(tmp_path):
-    from atelier_desk.llm.local.process import child_environment
-
-    code = "import atelier_desk, pathlib; print(pathlib.Path(atelier_desk.__file__).parent)"
-    found = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=child_environment(), capture_output=True, text=True, check=True
-    )
-    assert Path(found.stdout.strip()) == Path(__file__).parents[3] / "app" / "atelier_desk"

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import signal
+import threading
+from pathlib import Path
+
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import files
+from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from tests.storage.programs import run
 
 
 async def test_save_read_list_delete(repos: Repositories, workflow: Workflow) -> None:
@@ -53,3 +63,93 @@ async def test_two_workflows_may_use_one_name(repos: Repositories, workflow: Wor
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "mine")
     await repos.reports.save(Report(workflow_id=other.id, name="Plan"), "yours")
     assert await repos.reports.read(workflow.id, "Plan") == "mine"
+
+
+async def test_the_hash_is_in_the_row(repos: Repositories, workflow: Workflow) -> None:
+    stored = await repos.reports.save(Report(workflow_id=workflow.id, name="Plan", sha256="no hash of this"), "é")
+    assert stored.sha256 == hashlib.sha256("é".encode()).hexdigest()
+    assert (await repos.reports.get(workflow.id, "Plan")).sha256 == stored.sha256
+
+
+async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(repos: Repositories, workflow: Workflow) -> None:
+    stored = await repos.reports.save(Report(workflow_id=workflow.id, name="My plan"), "tomatoes")
+    path = repos.reports.path(workflow.id, "My plan")
+    path.write_text("tomatoet")
+    with pytest.raises(StorageError) as caught:
+        await repos.reports.read(workflow.id, "My plan")
+    assert caught.value.code == "damaged_file"
+    assert str(path) in str(caught.value)
+    assert f"atelier reports accept {workflow.id} 'My plan'" in str(caught.value)
+    assert await repos.reports.read(workflow.id, "My plan", check=False) == "tomatoet"
+    accepted = await repos.reports.accept(workflow.id, "My plan")
+    assert (accepted.id, accepted.created_at) == (stored.id, stored.created_at)
+    assert await repos.reports.read(workflow.id, "My plan") == "tomatoet"
+    assert len(await repos.workflows.search("tomatoet")) == 1
+    assert await repos.reports.accept(workflow.id, "My plan") == accepted
+
+
+async def test_writing_again_mends_a_file_that_changed(repos: Repositories, workflow: Workflow) -> None:
+    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "one")
+    repos.reports.path(workflow.id, "Plan").write_bytes(b"\xff")
+    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "two")
+    assert await repos.reports.read(workflow.id, "Plan") == "two"
+
+
+async def test_check_all_names_what_is_damaged_or_missing(repos: Repositories, workflow: Workflow) -> None:
+    for name in ("whole", "changed", "missing"):
+        await repos.reports.save(Report(workflow_id=workflow.id, name=name), "text")
+    repos.reports.path(workflow.id, "changed").write_text("texT")
+    repos.reports.path(workflow.id, "missing").unlink()
+    told: list[tuple[int, int]] = []
+    count, damaged = await repos.reports.check_all(lambda done, total: told.append((done, total)))
+    assert count == 3
+    assert {(error.code, error.params["path"]) for error in damaged} == {
+        ("damaged_file", repos.reports.path(workflow.id, "changed")),
+        ("read_only", repos.reports.path(workflow.id, "missing")),
+    }
+    assert told[-1] == (3, 3)
+
+
+async def test_readers_and_writers_at_once_see_whole_reports(repos: Repositories, workflow: Workflow) -> None:
+    async def write(number: int) -> None:
+        await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"text {number}")
+
+    await write(0)
+    texts = await asyncio.gather(*(repos.reports.read(workflow.id, "Plan") if n % 2 else write(n) for n in range(1, 40)))
+    assert all(text is None or text.startswith("text ") for text in texts)
+    assert (await repos.reports.check_all())[1] == []
+
+
+async def test_a_save_that_is_cancelled_is_done_to_its_end(
+    repos: Repositories, workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staging, go = threading.Event(), threading.Event()
+    stage = files.stage
+
+    def slow(path: Path, data: bytes) -> None:
+        staging.set()
+        go.wait()
+        stage(path, data)
+
+    monkeypatch.setattr(files, "stage", slow)
+    saving = asyncio.ensure_future(repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "text"))
+    await asyncio.to_thread(staging.wait)
+    saving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await saving
+    go.set()
+    assert await repos.reports.read(workflow.id, "Plan") == "text"
+
+
+@pytest.mark.parametrize(("point", "text"), [("staged", "old"), ("committed", "new")])
+async def test_a_kill_while_a_report_is_written_is_no_damage(datadir: DataDir, point: str, text: str) -> None:
+    killed = await asyncio.to_thread(run, "save-report-until", datadir.root, point)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        assert await repos.reports.read(workflow.id, "Plan") == text
+        assert (await repos.reports.get(workflow.id, "Plan")).size == len(text)
+        await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "later")
+        assert await repos.reports.read(workflow.id, "Plan") == "later"
+        assert [path.name for path in repos.reports.path(workflow.id, "Plan").parent.iterdir()] == ["Plan.md"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -15,12 +16,13 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Request:
-    """What came in; header names are in lower case."""
+    """What came in; header names are in lower case, ``query`` is what stood after the path's question mark."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: bytes
+    query: str = ""
 
     @property
     def json(self) -> Any:
@@ -97,6 +99,7 @@ class FakeServer:
         disconnected: set when a client went away before its answer was over; ``disconnected_at`` is the loop's time then.
         streaming: set when the first event of a reply was written.
         connections: how many were opened.
+        tls: speak TLS with this context.
     """
 
     def __init__(self) -> None:
@@ -107,6 +110,7 @@ class FakeServer:
         self.streaming = asyncio.Event()
         self.port = 0
         self.connections = 0
+        self.tls: ssl.SSLContext | None = None
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -117,14 +121,14 @@ class FakeServer:
 
     @property
     def root(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self.port}"
 
     def of(self, path: str) -> list[Request]:
         """The requests to one path."""
         return [request for request in self.requests if request.path == path]
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=64 * 1024 * 1024)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=64 * 1024 * 1024, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -254,7 +258,8 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
         body = b"".join([piece async for piece in _chunks(reader)])
     else:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(method, path.partition("?")[0], headers, body)
+    path, _, query = path.partition("?")
+    return Request(method, path, headers, body, query)
 
 
 async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -19,6 +19,7 @@ class FakeOllama(FakeServer):
         installed: names of models with their capabilities; None as capabilities stands for an old server that does not tell.
         call_ids: give calls an id, as newer servers do.
         embed_limit: characters of a text that ``/api/embed`` takes.
+        no_metadata: have the page for chats alone, as programs that only imitate the chat do.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class FakeOllama(FakeServer):
         self.window = 131_072
         self.dimension = 8
         self.embed_limit: int | None = None
+        self.no_metadata = False
 
     @property
     def url(self) -> str:
@@ -38,7 +40,9 @@ class FakeOllama(FakeServer):
 
     async def handle(self, request: Request, out: Response) -> None:
         pages = {"/api/chat": self.chat, "/api/show": self.show, "/api/embed": self.embed}
-        if request.path in pages:
+        if self.no_metadata and request.path != "/api/chat":
+            await out.body(b"404 page not found", "text/plain", status=404)
+        elif request.path in pages:
             await pages[request.path](request, out)
         elif request.path == "/api/version":
             await out.json({"version": "0.12.3"})
@@ -49,6 +53,9 @@ class FakeOllama(FakeServer):
 
     async def chat(self, request: Request, out: Response) -> None:
         body = request.json
+        if "model" not in body:
+            await out.json({"error": "model is required"}, status=400)
+            return
         refusal = self.refusal_of(body)
         if refusal is not None:
             await out.json({"error": refusal[1]}, status=refusal[0])

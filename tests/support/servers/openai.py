@@ -24,6 +24,10 @@ class FakeOpenAI(FakeServer):
         comments: send a comment line before each event, as OpenRouter does.
         base64_vectors: give vectors as base64 even when not asked to.
         extra: other GET pages by path (``/props``, ``/api/v0/models`` …).
+        prefix: what its pages are below.
+        models_page: the whole answer of ``/models`` instead of the usual one; ``False`` means that there is no such page.
+        web_page: answer every other path with HTML and 200, as the web interfaces of servers do.
+        key_header: where the key is looked for.
     """
 
     def __init__(self) -> None:
@@ -40,29 +44,45 @@ class FakeOpenAI(FakeServer):
         self.shuffle_vectors = True
         self.dimension = 8
         self.extra: dict[str, Any] = {}
+        self.prefix = "/v1"
+        self.models_page: Any = None
+        self.web_page = False
+        self.key_header = "authorization"
 
     @property
     def url(self) -> str:
-        return f"{self.root}/v1"
+        return f"{self.root}{self.prefix}"
 
     async def handle(self, request: Request, out: Response) -> None:
-        if self.api_key and request.headers.get("authorization") != f"Bearer {self.api_key}":
+        wanted = f"Bearer {self.api_key}" if self.key_header == "authorization" else self.api_key
+        if self.api_key and request.headers.get(self.key_header) != wanted:
             given = request.headers.get("authorization", "").removeprefix("Bearer ")
             message = f"Incorrect API key provided: {given}." if self.echo_key else "Incorrect API key provided."
             await out.json({"error": {"message": message, "type": "invalid_request_error", "code": "invalid_api_key"}}, status=401)
-        elif request.path == "/v1/models":
-            await out.json({"object": "list", "data": self.models})
+        elif request.path == f"{self.prefix}/models" and self.models_page is not False:
+            await out.json({"object": "list", "data": self.models} if self.models_page is None else self.models_page)
         elif request.path in self.extra:
             await out.json(self.extra[request.path])
-        elif request.path == "/v1/embeddings":
+        elif request.path == f"{self.prefix}/embeddings":
             await self.embeddings(request, out)
-        elif request.path == "/v1/chat/completions":
+        elif request.path == f"{self.prefix}/chat/completions" and request.method == "POST":
             await self.chat(request, out)
+        elif self.web_page:
+            await out.body(b"<!doctype html><title>Chat</title>", "text/html")
         else:
             await out.json({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}}, status=404)
 
     async def chat(self, request: Request, out: Response) -> None:
         body = request.json
+        if "messages" not in body and "prompt" not in body:
+            error = {
+                "message": "Missing required parameter: 'messages'.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": None,
+            }
+            await out.json({"error": error}, status=400)
+            return
         for field, message in self.refused.items():
             if field in body:
                 error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}

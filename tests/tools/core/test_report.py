@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -127,3 +128,14 @@ def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
     assert tool.operation_idempotent({"operation": "write"})
     assert tool.operation_effect({"operation": "read"}) == "read"
     assert tool.operation_effect({"operation": "delete"}) == "write"
+
+
+async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(calls: Calls, repos: Repositories) -> None:
+    await write(calls)
+    repos.reports.path(calls.context.workflow_id, "audit").write_text("# AudiT")
+    for arguments in ({"operation": "read"}, {"operation": "write_diff", "old_string": "AudiT", "new_string": "x"}):
+        refused = await calls(REPORT, name="audit", **arguments)
+        assert refused["success"] is False
+        assert "not as Atelier wrote it" in json.dumps(refused)
+    assert (await write(calls, overwrite=True))["success"] is True
+    assert (await calls(REPORT, operation="read", name="audit"))["success"] is True

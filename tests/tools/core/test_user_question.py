@@ -107,3 +107,13 @@ def test_a_timeout_says_how_long_it_waited() -> None:
 def test_a_pending_question_has_no_result() -> None:
     with pytest.raises(ValueError, match="pending"):
         answer_result(question())
+
+
+async def test_a_long_hint_is_cut_and_the_question_asked(calls: Calls) -> None:
+    asked = await calls.outcome("UserQuestionTool", operation="ask", question="?", questionType="text", textPlaceholder="w " * 200)
+    assert isinstance(asked, AskUser)
+    assert len(asked.question.text_placeholder) <= 256
+    assert asked.question.text_placeholder.endswith("…")
+    other = await calls.outcome("wait_user_response", question="?", placeholder="w" * 300)
+    assert isinstance(other, AskUser)
+    assert other.question.text_placeholder == "w" * 255 + "…"

@@ -210,8 +210,9 @@ async def test_activate_workflow_means_another_workflows_memories(calls: Calls, 
     assert [memory["content"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == ["Theirs."]
     assert (await add(calls, "Mine for them.", "decision"))["workflow_id"] == other.id
     gone = await calls(MEMORY, operation="activate_workflow", workflow_id="nowhere")
-    assert gone["success"]
-    assert (await calls(MEMORY, operation="add", type="decision", content="Lost."))["code"] == "not_found"
+    assert (gone["success"], gone["code"]) == (False, "not_found")
+    assert "no workflow nowhere" in gone["error"]
+    assert (await add(calls, "Still mine for them.", "decision"))["workflow_id"] == other.id
 
 
 async def test_a_blank_memory_and_too_many_tags_are_refused(calls: Calls) -> None:

@@ -10,7 +10,7 @@ from tests.tools.conftest import Calls, MakeCalls
 async def test_lists_the_sections_of_the_enabled_tools(calls_with: MakeCalls) -> None:
     names = ("TodoTool", "ReportTool", "SpawnAgentTool", "list_tool_sections", "plan_actions")
     data = await calls_with(enabled_tools=names)("list_tool_sections")
-    assert data["always_available"] == ["context_ops"]
+    assert data["always_available"] == ["list_tool_sections", "plan_actions"]
     core, planning = data["sections"]
     assert core == {
         "id": "core_ops",

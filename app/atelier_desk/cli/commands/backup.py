@@ -15,41 +15,59 @@ if TYPE_CHECKING:
 
 
 def register(add: Adder) -> None:
-    group = add.group("backup", _("copies of everything in the data folder"))
-    create = group.command("create", _("write a backup and check it by opening it"), "backup:create")
+    group = add.group("backup", _("copies of the database with all settings, the reports, your own tools and the attachments"))
+    create = group.command(
+        "create",
+        _("write a backup and check it by opening it; downloaded models, logs, exports and keys are not part of it"),
+        "backup:create",
+    )
     create.add_argument("file", metavar="FILE")
-    verify = group.command("verify", _("open a backup and count what is in it"), "backup:verify")
+    verify = group.command(
+        "verify", _("compare every byte of a backup with its checksums, open it and count what is in it"), "backup:verify"
+    )
     verify.add_argument("file", metavar="FILE")
     verify.set_defaults(offline=True)
-    restore = group.command("restore", _("put a backup in the place of the data; the old data is kept beside it"), "backup:restore")
+    restore = group.command(
+        "restore",
+        _("put a backup in the place of the data; the old data is kept beside it. Your own tools in it run again: trust where it is from"),
+        "backup:restore",
+    )
     restore.add_argument("file", metavar="FILE")
     restore.set_defaults(offline=True)
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import path_of
+    from atelier_desk.cli.progress import noted_when_slow
 
     path = path_of(out, arguments.file)
-    info = await atelier.data.backup_create(path)
+    async with noted_when_slow(out, _("Writing and checking the backup…")):
+        info = await atelier.data.backup_create(path)
     _print(out, info, _("Backup written and checked: {path}", path=path))
     return 0
 
 
 async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 1 also for a whole backup when a report in it was damaged before it was made."""
     from atelier_desk.cli.files import path_of
+    from atelier_desk.cli.progress import noted_when_slow
     from atelier_desk.engine.services.data import verify_backup
 
     path = path_of(out, arguments.file)
-    _print(out, await verify_backup(path), _("The backup is whole: {path}", path=path))
-    return 0
+    async with noted_when_slow(out, _("Checking the backup…")):
+        info = await verify_backup(path)
+    _print(out, info, _("The backup is whole: {path}", path=path))
+    return 1 if info.damaged else 0
 
 
 async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import path_of
+    from atelier_desk.cli.progress import noted_when_slow
     from atelier_desk.engine.services.data import restore_backup
 
     path = path_of(out, arguments.file)
-    info = await restore_backup(path, arguments.data_root)
+    async with noted_when_slow(out, _("Checking the backup…")):
+        info = await restore_backup(path, arguments.data_root)
     _print(out, info, _("Restored from {path}", path=path))
     if info.replaced is not None and not out.json:
         out.note(_("The data it replaces is kept in {path}", path=info.replaced))
@@ -61,8 +79,11 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
 
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
+        facts |= {"files": info.files, "damaged_files": list(info.damaged)}
         data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
+    for name in info.damaged:
+        out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
     line(out, done)
     for table, count in sorted(info.counts.items()):
         if count:

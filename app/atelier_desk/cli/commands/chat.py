@@ -33,6 +33,8 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
     if out.json:
         raise UsageError(N_("chat is for people; use run --json in scripts."))
+    if out.request.again and out.request.workflow_id:
+        arguments.workflow, arguments.latest = out.request.workflow_id, False
     workflow = await chosen_workflow(atelier, arguments)
     config, agent_id = await chosen_agent(atelier, arguments, workflow)
     name = config.name if config is not None else (await atelier.agents.get(agent_id)).name
@@ -70,6 +72,8 @@ class _Session:
         self._out = out
         self._workflow = workflow
         self._answering: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Future[object] | None = None
+        self._run_id = ""
         self.interrupted = False
 
     async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
@@ -86,6 +90,7 @@ class _Session:
             raise
         finally:
             self._answering = None
+            self._run_id = ""
             self.interrupted = False
 
     def interrupt(self) -> bool:
@@ -94,7 +99,11 @@ class _Session:
             return False
         self.interrupted = True
         if self._answering is not None:
-            self._answering.cancel()
+            if self._run_id:
+                # Cancelled and not interrupted, as by the Stop button: the next line begins a new turn.
+                self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
+            else:
+                self._answering.cancel()
             self._out.note(_("Stopping the answer. Ctrl-C again ends the conversation."), "warn")
         else:
             # The terminal itself has dropped what was typed.
@@ -117,6 +126,7 @@ class _Session:
             except BaseException:
                 follower.close()
                 raise
+            self._run_id = run_id
             await follower.follow(run_id)
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
@@ -136,6 +146,7 @@ class _Session:
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
             await let_go_on(self._atelier, run)
+            self._run_id = run.id
             await follower.follow(run.id, pending=True)
 
     async def command(self, name: str) -> bool:

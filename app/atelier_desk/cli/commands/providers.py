@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from atelier_desk.cli import figures
 from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.provider import ProviderHealth
     from atelier_desk.engine.atelier import Atelier
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
 KINDS = ("openai", "mistral", "ollama", "local")
+KEY_STYLES = ("auto", "bearer", "api-key")
 
 
 def register(add: Adder) -> None:
@@ -26,10 +29,13 @@ def register(add: Adder) -> None:
     added.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
+    connection_options(added)
+    added.add_argument("--no-test", action="store_true", help=_("do not try the server"))
     edit = group.command("edit", _("change a server; what is not named stays as it is"), "providers:edit")
     edit.add_argument("name", metavar="NAME")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the kind's usual one"))
     edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable that holds the key; empty to forget it"))
+    connection_options(edit)
     switch = edit.add_mutually_exclusive_group()
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("use it"))
     switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("keep it without using it"))
@@ -39,6 +45,49 @@ def register(add: Adder) -> None:
     test.add_argument("name", metavar="NAME")
     models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
     models.add_argument("name", metavar="NAME")
+
+
+def connection_options(parser: argparse.ArgumentParser) -> None:
+    """How a server is reached, beside its address and key."""
+    parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
+    parser.add_argument(
+        "--header",
+        metavar="'NAME: $VAR'",
+        action="append",
+        help=_("sent with each request; only the variable's name is stored, a value of its own goes to the keyring (repeatable)"),
+    )
+    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V, as Azure wants it"))
+    parser.add_argument(
+        "--key-style", choices=KEY_STYLES, help=_("the header of the key: Authorization: Bearer, or api-key; auto knows Azure's hosts")
+    )
+
+
+def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[str, Any], dict[str, str]]:
+    """Fields of a ``ProviderConfig`` that the options of ``connection_options`` give, and the values of headers for the keyring.
+
+    Raises:
+        UsageError: a header is not ``NAME: VALUE``.
+    """
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.provider import header_variable
+
+    fields: dict[str, Any] = {}
+    secrets: dict[str, str] = {}
+    if arguments.ca_file is not None:
+        fields["ca_file"] = str(path_of(out, arguments.ca_file)) if arguments.ca_file else ""
+    if arguments.api_version is not None:
+        fields["api_version"] = arguments.api_version
+    if arguments.key_style is not None:
+        fields["key_style"] = arguments.key_style
+    for header in arguments.header or ():
+        name, colon, value = (part.strip() for part in header.partition(":"))
+        if not (name and colon and value):
+            raise UsageError(N_("A header is given as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
+        fields.setdefault("headers", {})[name] = value if header_variable(value) else ""
+        if not header_variable(value):
+            secrets[name] = value
+    return fields, secrets
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -53,6 +102,17 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     return 0
 
 
+def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
+    from atelier_desk.domain.errors import UsageError
+
+    if secrets and not atelier.vault.persistent:
+        raise UsageError(
+            N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'."),
+            code="no_keyring",
+            header=next(iter(secrets)),
+        )
+
+
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
@@ -61,6 +121,8 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
     if arguments.kind == "local":
         raise UsageError(N_("The local provider is built in and need not be added."))
+    fields, secrets = connection_fields(arguments, out)
+    _need_keyring(atelier, secrets)
     config = checks.build(
         ProviderConfig,
         _("provider"),
@@ -68,12 +130,17 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         kind=arguments.kind,
         base_url=arguments.base_url,
         api_key_env=arguments.api_key_env,
+        **fields,
     )
-    await atelier.providers.save(config, new=True)
+    config = await atelier.providers.save(config, new=True)
+    if secrets:
+        await atelier.providers.set_headers(config.name, secrets)
     if out.json:
         data(out, config.model_dump(mode="json"))
     else:
-        line(out, _("Added {name}; try it with: atelier providers test {name}", name=config.name))
+        line(out, _("Added {name}.", name=config.name))
+    if not arguments.no_test:
+        tell_health(out, config.name, await atelier.providers.test(config.name))
     return 0
 
 
@@ -83,10 +150,16 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.engine.services import checks
 
     old = await atelier.providers.get(arguments.name)
-    changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None}
+    fields, secrets = connection_fields(arguments, out)
+    _need_keyring(atelier, secrets)
+    changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None} | fields
     if not changes:
         raise UsageError(N_("Name something to change; see atelier providers edit --help."))
+    if "headers" in changes:
+        changes["headers"] = {**old.headers, **changes["headers"]}
     config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
+    if secrets:
+        await atelier.providers.set_headers(config.name, secrets)
     if out.json:
         data(out, config.model_dump(mode="json"))
     else:
@@ -107,30 +180,44 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when the server answers, 1 when not."""
-    from atelier_desk.cli.figures import duration
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import data
 
     health = await atelier.providers.test(arguments.name)
     if out.json:
         data(out, health.model_dump(mode="json"))
-    elif health.ok:
+    else:
+        tell_health(out, arguments.name, health)
+    return 0 if health.ok else 1
+
+
+def tell_health(out: Output, name: str, health: ProviderHealth) -> None:
+    """The verdict on a server in one sentence, the same when it is added and when it is tested; on standard error when it is bad."""
+    from atelier_desk.cli.output import line
+
+    if not health.ok:
+        out.note(_("{name} cannot be used: {problem}", name=name, problem=health.message), "error")
+    elif out.json:
+        return
+    elif not health.models:
+        line(out, _("{name} answers in {time}. {note}", name=name, time=figures.duration(health.latency_ms), note=health.message))
+    else:
         text = ngettext(
             "{name} answers in {time} and offers {n} model.",
             "{name} answers in {time} and offers {n} models.",
             health.models,
-            name=arguments.name,
-            time=duration(health.latency_ms),
+            name=name,
+            time=figures.duration(health.latency_ms),
         )
         line(out, text)
-    else:
-        out.note(_("{name} cannot be used: {problem}", name=arguments.name, problem=health.message), "error")
-    return 0 if health.ok else 1
 
 
 async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.commands.models import print_models
 
-    print_models(out, await atelier.providers.models(arguments.name))
+    offered = await atelier.providers.models(arguments.name)
+    if not offered:
+        out.note(_("{name} has no list of models; enter the name of the model yourself.", name=arguments.name), "warn")
+    print_models(out, offered)
     return 0
 
 

@@ -52,6 +52,8 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
+    if out.request.again and out.request.run_id and not arguments.all:
+        return await take_up(atelier, arguments, out, await atelier.repos.runs.get(out.request.run_id))
     raised = _amounts(arguments.raised)
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
@@ -59,13 +61,25 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
     if workflow is not None:
         alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
-    alive.sort(key=lambda run: run.updated_at)
+    # One that is at work in the process that holds the data folder needs nobody: the latest of the others comes first.
+    alive.sort(key=lambda run: (run.status.value != "processing", run.updated_at))
     chosen = alive if arguments.all else alive[-1:]
     if not chosen:
         out.note(_("Nothing to resume."))
         return 0
     statuses = [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
+
+
+async def take_up(atelier: Atelier, arguments: argparse.Namespace, out: Output, run: Run) -> int:
+    """Go on with a run that this command began in a process that has ended, and with its stream where that stopped."""
+    from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.decisions import Decisions
+
+    answers = await Answers.create(atelier, out, arguments.answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
+    given = argparse.Namespace(step=arguments.step, finish=False)
+    return await _resume_one(atelier, out, run, answers, decisions, given, {}, after=out.request.seq)
 
 
 def _amounts(given: list[str]) -> dict[str, float]:
@@ -100,29 +114,41 @@ async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
 
 
 async def _resume_one(
-    atelier: Atelier, out: Output, run: Run, answers: Answers, decisions: Decisions, arguments: argparse.Namespace, raised: dict[str, float]
+    atelier: Atelier,
+    out: Output,
+    run: Run,
+    answers: Answers,
+    decisions: Decisions,
+    arguments: argparse.Namespace,
+    raised: dict[str, float],
+    after: int | None = None,
 ) -> int:
+    """``after`` is the last event that was shown of a run that is taken up; it may be over by now."""
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
     from atelier_desk.cli.stepper import Stepper
     from atelier_desk.domain.errors import ConflictError
 
     workflow = await atelier.workflows.get(run.workflow_id)
-    out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
+    if after is None:
+        out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     stepper = Stepper(atelier, out, free=not arguments.step)
     follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
     try:
         await _go_on(atelier, run, arguments, raised)
     except ConflictError:
-        if (await atelier.repos.runs.get(run.id)).status.final:
+        over = (await atelier.repos.runs.get(run.id)).status.final
+        if over and after is None:
             follower.close()
             raise
-        # It is at work already, in the window that holds the data folder: show how it goes on.
-        out.note(_("The run is at work already."))
+        if not over:
+            # It is at work already, in the window that holds the data folder: show how it goes on.
+            follower.owns = False
+            out.note(_("The run is at work already."))
     except BaseException:
         follower.close()
         raise
-    return await follower.follow(run.id, pending=True)
+    return await follower.follow(run.id, pending=True, after=after)
 
 
 async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, workspace
@@ -12,6 +13,7 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.chat import ImagePart, TextFile
+    from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.atelier import Atelier
 
 
@@ -32,6 +34,7 @@ def register(add: Adder) -> None:
 
 async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.answers import Answers
+    from atelier_desk.cli.commands.resume import take_up
     from atelier_desk.cli.decisions import Decisions
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
@@ -39,13 +42,16 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.naming import name_from
 
+    begun = await _begun(atelier, out)
+    if begun is not None:
+        return await take_up(atelier, arguments, out, begun)
     prompt = await _prompt(arguments.prompt, out)
     images, files = await _attached(arguments, out)
     answers = await Answers.create(atelier, out, arguments.answers)
     existing = await chosen_workflow(atelier, arguments)
     config, agent_id = await chosen_agent(atelier, arguments, existing)
     folders = workspace(out, arguments)
-    workflow = existing or await atelier.workflows.create(name_from(prompt), agent_id, folders)
+    workflow = existing or await _new_workflow(atelier, out, name_from(prompt), agent_id, folders)
     if existing is not None and folders:
         await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
@@ -53,9 +59,14 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
-        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, images=images, files=files, mode=mode)
+        run_id = await atelier.runs.send(
+            workflow.id, prompt, agent=config, agent_id=agent_id, images=images, files=files, mode=mode, message_id=out.request.key
+        )
     except BaseException:
         follower.close()
+        if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
+            # The command was ended while its run began.
+            await atelier.runs.interrupt(started)
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
@@ -85,6 +96,27 @@ async def _attached(arguments: argparse.Namespace, out: Output) -> tuple[tuple[I
         found.append(attachments.text_file(_("standard input"), piped))
     images = tuple(each for each in found if isinstance(each, ImagePart))
     return images, tuple(each for each in found if not isinstance(each, ImagePart))
+
+
+async def _begun(atelier: Atelier, out: Output) -> Run | None:
+    """The run that an earlier process started, or reached, with this command's message; None when it did not come to that."""
+    from atelier_desk.domain.errors import NotFoundError
+
+    if not out.request.again:
+        return None
+    try:
+        return await atelier.repos.runs.get((await atelier.repos.messages.get(out.request.key)).run_id)
+    except NotFoundError:
+        return None
+
+
+async def _new_workflow(atelier: Atelier, out: Output, name: str, agent_id: str, folders: tuple[str, ...]) -> Workflow:
+    from atelier_desk.domain.errors import NotFoundError
+
+    if out.request.again:
+        with suppress(NotFoundError):
+            return await atelier.workflows.get(out.request.key)
+    return await atelier.workflows.create(name, agent_id, folders, id=out.request.key)
 
 
 async def _prompt(given: str, out: Output) -> str:

@@ -18,6 +18,7 @@ STATES = {
     "running": N_("working"),
     "waiting": N_("waits for you"),
     "paused": N_("paused"),
+    "interrupted": N_("interrupted"),
     "completed": N_("completed"),
     "error": N_("failed"),
 }

@@ -196,7 +196,7 @@ class AgentPage(Translated, QWidget):
         _icon, _role, kind = state_look(member)
         self._pill.show_state(state_words(member), kind)
         self.crumbs.setToolTip(task(member))
-        paused = member.status == "paused"
+        paused = member.held
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")
         name = member.name or _("Agent")
@@ -228,7 +228,7 @@ class AgentPage(Translated, QWidget):
             self._steering.say(self.run_id, text, strategy)
 
     def _toggle_pause(self) -> None:
-        if self.member.status == "paused":
+        if self.member.held:
             self._steering.resume(self.run_id)
         else:
             self._steering.pause(self.run_id)

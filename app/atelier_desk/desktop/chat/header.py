@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, Translated
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class ChatHeader(Translated, QWidget):
         self.title = ElidedLabel("", self)
         mark(self.title, "title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.state = Pill("", "warn", self)
+        self.state.setObjectName("run-state")
+        self.state.hide()
         self.agents = _picker("agent-select", "chip", self)
         self.models = _picker("model-select", "chip-plain", self)
         self.meter = UsageMeter(self)
@@ -59,6 +62,7 @@ class ChatHeader(Translated, QWidget):
         row.setSpacing(10)
         row.addWidget(self.left)
         row.addWidget(self.title, 100)
+        row.addWidget(self.state)
         row.addWidget(self.agents)
         row.addWidget(self.models)
         row.addStretch(1)
@@ -75,6 +79,11 @@ class ChatHeader(Translated, QWidget):
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)
+        self._fit()
+
+    def set_interrupted(self, on: bool) -> None:
+        """Say that nothing works on the turn any more, although it is not over."""
+        self.state.setVisible(on)
         self._fit()
 
     def _fit_soon(self) -> None:
@@ -149,6 +158,8 @@ class ChatHeader(Translated, QWidget):
         self.model_chosen.emit(str(provider), str(model))
 
     def retranslate(self) -> None:
+        self.state.setText(_("interrupted"))
+        self.state.setToolTip(_("Nothing works on this turn at the moment; Continue goes on with it."))
         self.agents.setAccessibleName(_("Agent"))
         self.agents.setToolTip(_("Agent"))
         self.models.setAccessibleName(_("Model"))

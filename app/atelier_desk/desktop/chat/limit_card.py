@@ -37,6 +37,11 @@ def limit_value(kind: str, value: float) -> str:
     return number(value)
 
 
+def too_little(kind: str, value: float, cap: float) -> str:
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
+    return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
+
+
 class RaiseField(QDoubleSpinBox):
     """How much is added to a cap; as much again as it was, until a person says otherwise."""
 
@@ -126,6 +131,7 @@ class LimitCard(Translated, HeadedCard):
         title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(TITLES.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
+        text = " ".join(filter(None, (text, too_little(kind, value, cap))))
         self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)
         self.setAccessibleName(f"{title}. {text}")

@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value
+from atelier_desk.desktop.chat.limit_card import TITLES, LimitButtons, limit_value, too_little
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import tokens
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.retry import retry_text
 
 
 class NoticeCard(Translated, EntryWidget):
@@ -80,6 +81,8 @@ class NoticeCard(Translated, EntryWidget):
 
         if self.entry.topic == "error":
             return [(_("Retry"), "primary", "notice-retry", resume())]
+        if self.entry.topic == "run_interrupted":
+            return [(_("Resume"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [
             (_("Continue"), "primary", "notice-continue", resume()),
             (_("Finish now"), "", "notice-finish", resume(finish=True)),
@@ -95,6 +98,13 @@ class NoticeCard(Translated, EntryWidget):
         self.refresh()
 
 
+_ENDED = {
+    "command": N_("The command that followed this run was ended. Everything up to here is kept."),
+    "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
+    "killed": N_("Atelier ended without warning while this run was at work. Everything up to here is kept."),
+}
+
+
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
@@ -102,15 +112,12 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         return "circle-alert", "err", "card-err", _("The model could not answer"), entry.content
     if entry.topic == "limit_reached":
         kind = str(details.get("limit", ""))
-        value, cap = (limit_value(kind, float(details.get(key) or 0)) for key in ("value", "cap"))
-        text = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap) if entry.actionable else ""
-        return (
-            "octagon-x",
-            "warn",
-            "card-warn",
-            _(TITLES.get(kind, N_("Limit reached"))),
-            text or _("{value} of {cap} used.", value=value, cap=cap),
-        )
+        used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
+        value, cap = limit_value(kind, used), limit_value(kind, most)
+        waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
+        text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
+        text = " ".join(filter(None, (text, too_little(kind, used, most))))
+        return "octagon-x", "warn", "card-warn", _(TITLES.get(kind, N_("Limit reached"))), text
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(
@@ -127,8 +134,14 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             after=tokens(int(details.get("tokens_after") or 0)),
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "run_interrupted":
+        return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
-        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=str(details.get("reason", "")))
+        reason, delay = str(details.get("reason", "")), float(details.get("delay_s") or 0.0)
+        text = retry_text(reason, delay)
+        if reason == "loading" or not delay:
+            return "refresh-cw", "muted", "card", _("The model is being loaded"), text
+        text = _("Attempt {attempt}: {reason}", attempt=str(details.get("attempt", "")), reason=text)
         return "refresh-cw", "muted", "card", _("Trying the model again"), text
     if entry.topic == "run_finished":
         titles = {

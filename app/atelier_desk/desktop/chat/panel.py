@@ -164,6 +164,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.set_draft("")
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
+        self.header.set_interrupted(False)
         self._set_running(False)
         self._show_empty(True)
         self.composer.field.setFocus()
@@ -186,6 +187,7 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(not transcript.entries)
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
+        self.header.set_interrupted(transcript.status == "interrupted")
         self.workflow_shown.emit(workflow.id)
 
     def _open_desk(self) -> None:
@@ -299,24 +301,30 @@ class ChatPanel(Translated, QWidget):
 
     def _on_regenerate(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self.bridge.start(self._rerun(lambda a: a.runs.regenerate(workflow_id, run_id)))
+        self._rerun(("regenerate", run_id), lambda a: a.runs.regenerate(workflow_id, run_id))
 
     def _on_resend(self, run_id: str, text: str) -> None:
         workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
-        self.bridge.start(self._rerun(lambda a: a.runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id)))
+        again = ("resend", run_id, text)
+        self._rerun(again, lambda a: a.runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self.bridge.start(self._rerun(lambda a: a.workflows.select_branch(workflow_id, run_id)))
+        self._rerun(("branch", run_id), lambda a: a.workflows.select_branch(workflow_id, run_id))
 
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
 
-    async def _rerun(self, function: Any) -> None:
-        await self.bridge.call(function)
-        await self.pages.reload()
+    def _rerun(self, once: tuple[str, ...], function: Any) -> None:
+        """Change which turns the conversation has."""
+
+        async def work() -> None:
+            await self.bridge.call(function)
+            await self.pages.reload()
+
+        self.bridge.once(once, work)
 
     # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
@@ -336,7 +344,9 @@ class ChatPanel(Translated, QWidget):
             self.header.meter.take(event.data, own=not event.depth)
         elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
             transcript = self.pages.current
-            self._set_running(transcript is not None and bool(transcript.live_run) and event.data.get("status") != "paused")
+            held = event.data.get("status") in {"paused", "interrupted"}
+            self._set_running(transcript is not None and bool(transcript.live_run) and not held)
+            self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
 
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
@@ -27,27 +28,31 @@ class Steering(QObject):
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Go on; ``changes`` are the keywords of ``RunManager.resume``."""
         wanted = dict(changes or {})
-        self._bridge.do(lambda a: a.runs.resume(run_id, **wanted))
+        self._once("resume", run_id, lambda a: a.runs.resume(run_id, **wanted))
 
     def stop(self, run_id: str) -> None:
         """End a run and everything below it."""
-        self._bridge.do(lambda a: a.runs.cancel(run_id))
+        self._once("stop", run_id, lambda a: a.runs.cancel(run_id))
 
     def pause(self, run_id: str) -> None:
         """Hold a run and everything below it."""
-        self._bridge.do(lambda a: a.runs.pause(run_id))
+        self._once("pause", run_id, lambda a: a.runs.pause(run_id))
 
     def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
-        self._bridge.do(lambda a: _say(a, run_id, text, strategy))
+        self._once("say", run_id + text, lambda a: _say(a, run_id, text, strategy))
 
     def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent that asked its parent, in the parent's place."""
-        self._bridge.do(lambda a: a.runs.answer_child(run_id, text))
+        self._once("answer", run_id, lambda a: a.runs.answer_child(run_id, text))
 
     def stop_workflow(self, workflow_id: str) -> None:
         """End the turn a workflow works on, if it does."""
-        self._bridge.do(lambda a: _cancel(a, workflow_id))
+        self._once("stop", workflow_id, lambda a: _cancel(a, workflow_id))
+
+    def _once(self, what: str, target: str, work: Callable[[Any], Any]) -> None:
+        """Not again while it is done: a second click would meet a run that goes on already."""
+        self._bridge.once((what, target), lambda: self._bridge.call(work))
 
 
 async def _say(atelier: Any, run_id: str, text: str, strategy: str) -> None:

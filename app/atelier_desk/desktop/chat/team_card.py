@@ -146,8 +146,8 @@ class TeamCard(ToolCard):
             return self._end_words(members)
         if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
             return _("waits for you"), "warn"
-        held = [member for member in members if member.status == "paused"]
-        if held and all(member.over or member.status == "paused" for member in members):
+        held = [member for member in members if member.held]
+        if held and all(member.over or member.held for member in members):
             return agent_state(held[0]), "warn"
         if len(members) == 1:
             return super().state_words()

@@ -17,6 +17,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.format import duration
 from atelier_desk.i18n import _
+from atelier_desk.tools import failure_words
 
 ICONS = {
     "TodoTool": "list-todo",
@@ -190,7 +191,7 @@ class ToolCard(Translated, QFrame):
         shown = len(self._cards)
         if shown == 1 and over:
             if self.call.error:
-                self._add_part(_("Error"), self.call.error, "")
+                self._add_part(_("Error"), failure_words.explain(self.call.tool, self.call.result, self.call.error), "")
             if self.call.result is not None:
                 title = _("Result (cut)") if self.call.truncated else _("Result")
                 self._add_part(title, pretty(self.call.result), "" if isinstance(self.call.result, str) else "json")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.chat.entries import NOTICE_CHUNKS, Asked, Call, Change, ChangeKind, Entry, asked_from, entry_from
+from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
@@ -57,11 +58,11 @@ class Transcript:
         return next((entry.seq for entry in self.entries if entry.seq), None)
 
     def settle(self, run_status: str) -> list[Change]:
-        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (paused) or failed."""
-        if not self.entries or run_status not in {"paused", "error"}:
+        """Mark the notice that stopped the last run as one that can be acted on, when it still waits (held) or failed."""
+        if not self.entries or run_status not in {"paused", "interrupted", "error"}:
             return []
         last = self.entries[-1]
-        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "error"}:
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "run_interrupted", "error"}:
             last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
             return [("update", last)]
         return []
@@ -121,6 +122,8 @@ class Transcript:
         if self.status == "processing":
             self.live_run = event.run_id
             return self._release_notices()
+        if self.status == "interrupted":
+            return [*self._on_workflow_complete(event), *self._interrupted(event)]
         return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
 
     def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
@@ -262,7 +265,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.get("success") else "error"
+            call.status = "ok" if data.get("success") else "timeout" if timed_out(data.get("result")) else "error"
         call.result, call.error = data.get("result"), str(data.get("error") or "")
         call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
         call.progress = None
@@ -331,6 +334,14 @@ class Transcript:
         entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
         if kind == "error":
             entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _interrupted(self, event: StreamEvent) -> list[Change]:
+        """What worked on the run ended: said where it stopped, with the way to go on."""
+        details = {"ended": event.data.get("ended", "")}
+        entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
+        entry.details, entry.actionable = details, True
         self._add(entry)
         return [("append", entry)]
 

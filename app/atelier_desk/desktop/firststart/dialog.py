@@ -51,7 +51,7 @@ class FirstStart(Translated, QDialog):
         column.addWidget(self.error)
         column.addWidget(Line(self))
         column.addLayout(self._build_buttons())
-        self.goals.goal_chosen.connect(lambda goal: self.jobs.start(self._begin(goal)))
+        self.goals.goal_chosen.connect(lambda goal: self.jobs.once("begin", lambda: self._begin(goal)))
         self.retranslate()
         self.jobs.start(self._load())
         self._go(0)
@@ -75,7 +75,7 @@ class FirstStart(Translated, QDialog):
         row.addWidget(self.next)
         self.skip.clicked.connect(lambda *_: self.reject())
         self.back.clicked.connect(lambda *_: self._go(self.stack.currentIndex() - 1))
-        self.next.clicked.connect(lambda *_: self.jobs.start(self._next(), "next"))
+        self.next.clicked.connect(lambda *_: self.jobs.once("next", self._next))
         return row
 
     async def _load(self) -> None:

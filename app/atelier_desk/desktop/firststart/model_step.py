@@ -17,8 +17,10 @@ from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import label
 from atelier_desk.domain.agent import Agent
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
 
 if TYPE_CHECKING:
@@ -178,7 +180,9 @@ class ModelStep(Step):
     def run_test(self) -> None:
         """Save the provider and ask its model for a sentence."""
         self.test.setEnabled(False)
-        self.busy.watch(self.jobs.start(self._test(self.current()), "test"), _("The model is being asked…"))
+        testing = self.jobs.once("test", lambda: self._test(self.current()))
+        if testing is not None:
+            self.busy.watch(testing, _("The model is being asked…"))
 
     async def _test(self, card: ChoiceCard) -> None:
         config, key, model = self._config(card)
@@ -193,9 +197,12 @@ class ModelStep(Step):
                 offered: list[ModelInfo] = chat_models(await self._bridge.call(lambda a: a.providers.models(name)))
                 names = [info.name for info in offered]
                 model = model if model in names or not names else names[0]
+            if not model:
+                self._fail(_("This server has no list of models; enter the name of the model yourself."))
+                return
             trial: Trial = await self._bridge.call(lambda a: try_model(a, name, model))
         except Exception as error:
-            self._fail(error_text(error))
+            self._fail(await self._reason(config, error))
             return
         finally:
             self.test.setEnabled(True)
@@ -204,6 +211,16 @@ class ModelStep(Step):
             said = trial.text if len(trial.text) <= 90 else trial.text[:89] + "…"
             self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=said), "ok")
             self.ready_changed.emit()
+
+    async def _reason(self, config: ProviderConfig | None, error: Exception) -> str:
+        """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
+        if config is None or not isinstance(error, ProviderError) or not doubtful(error):
+            return error_text(error)
+        try:
+            health: ProviderHealth = await self._bridge.call(lambda a: a.providers.test(config.name))
+        except AtelierError:
+            return error_text(error)
+        return error_text(error) if health.ok else health.message
 
     def _fail(self, text: str) -> None:
         self.busy.note(text, "error")

@@ -300,10 +300,10 @@ class ActivityPane(Pane):
         if action == "open":
             self.agent_opened.emit(run_id)
             return
-        self.jobs.start(self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
+        self.jobs.once((action, run_id), lambda: self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
 
     def _say(self, run_id: str, text: str) -> None:
-        self.jobs.start(self.bridge.call(lambda a: a.runs.message(run_id, text)))
+        self.jobs.once(("say", run_id, text), lambda: self.bridge.call(lambda a: a.runs.message(run_id, text)))
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""

@@ -109,7 +109,7 @@ class AgentRow(QWidget):
         self._doing.setText(doing(member) or task(member))
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
-        self._paused = member.status == "paused"
+        self._paused = member.held
         self.pause.set_icon("play" if self._paused else "pause")
         running = not member.over and member.status != "planned"
         if not running:

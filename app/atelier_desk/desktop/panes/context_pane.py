@@ -386,13 +386,13 @@ class ContextPane(SeenPane):
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
             origin, pinned = sent.origin, not sent.pinned
-            self.jobs.start(self._then_read(lambda a: a.runs.pin(workflow_id, origin, pinned)))
+            self.jobs.once(("pin", origin), lambda: self._then_read(lambda a: a.runs.pin(workflow_id, origin, pinned)))
 
     def _undo(self) -> None:
         left, workflow_id = self._current_left(), self.workflow_id
         if left is not None:
             origin = left.origin
-            self.jobs.start(self._then_read(lambda a: a.runs.undo_compaction(workflow_id, origin)))
+            self.jobs.once(("undo", origin), lambda: self._then_read(lambda a: a.runs.undo_compaction(workflow_id, origin)))
 
     async def _then_read(self, function: Callable[[Any], Any]) -> None:
         await self.bridge.call(function)

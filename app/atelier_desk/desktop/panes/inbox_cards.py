@@ -147,7 +147,8 @@ class ParentQuestionCard(Translated, Card):
         if text and not self._busy and not self.field.over_limit():
             self._say("")
             self._set_busy(True)
-            self._questions.jobs.start(self._send(text))  # the card may go as soon as the answer is known
+            # The card may go as soon as the answer is known.
+            self._questions.jobs.once(("answer", self.asked.run_id), lambda: self._send(text))
 
     async def _send(self, text: str) -> None:
         problem = ""

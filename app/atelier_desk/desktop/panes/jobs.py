@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.desktop.once import Once
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _
 
@@ -24,11 +25,16 @@ def error_text(error: BaseException) -> str:
 
 
 class Jobs:
-    """The running jobs of one widget. ``on_error(sentence)`` hears of every failure that the job did not handle itself."""
+    """The running jobs of one widget. ``on_error(sentence)`` hears of every failure that the job did not handle itself.
+
+    Attributes:
+        once: starts what a button asks for, unless it runs already.
+    """
 
     def __init__(self, owner: QObject, on_error: Callable[[str], None]) -> None:
         self._on_error = on_error
         self._tasks: dict[asyncio.Task[Any], str] = {}
+        self.once = Once(self.start)
         owner.destroyed.connect(self.cancel)
 
     def start(self, work: Coroutine[Any, Any, Any], key: str = "") -> asyncio.Task[Any]:

@@ -190,18 +190,18 @@ class MemoryPane(Pane):
             dialog.close_done()
             self.reload()
 
-        dialog.accepted_fields.connect(lambda fields: self.jobs.start(save(fields)))
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
     def delete(self, memory_id: str) -> None:
         """Forget a memory and offer to undo it."""
-        self.jobs.start(self._delete(memory_id))
+        self.jobs.once(("delete", memory_id), lambda: self._delete(memory_id))
 
     async def _delete(self, memory_id: str) -> None:
         await self.bridge.call(lambda a: a.memories.delete(memory_id))
         self.list.memories.remove(memory_id)
         self._show()
-        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.start(self._undelete(memory_id)))
+        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
 
     async def _undelete(self, memory_id: str) -> None:
         await self.bridge.call(lambda a: a.memories.undo_delete(memory_id))

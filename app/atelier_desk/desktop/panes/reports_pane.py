@@ -17,6 +17,7 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, label
 from atelier_desk.domain import limits
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.i18n import _
 
@@ -52,6 +53,7 @@ class ReportsPane(Pane):
         self._reports: list[Report] = []
         self._open = ""
         self._text = ""
+        self._damaged = False
         self._stack = QStackedWidget(self)
         self.empty = PaneEmpty("file-text", self)
         self.list = _List(self)
@@ -86,6 +88,10 @@ class ReportsPane(Pane):
         self.editor = QPlainTextEdit(self)
         self.editor.setObjectName("report-editor")
         mark(self.editor, "mono")
+        self._warning = label("", "error", self, wrap=True)
+        self._warning.setObjectName("report-damaged")
+        self._accept = QPushButton(self)
+        self._accept.setObjectName("report-accept")
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.editor)
@@ -99,6 +105,8 @@ class ReportsPane(Pane):
         buttons.addWidget(self._cancel)
         buttons.addWidget(self._save)
         column.body.addLayout(top)
+        column.body.addWidget(self._warning)
+        column.body.addWidget(self._accept, 0, Qt.AlignmentFlag.AlignLeft)
         column.body.addWidget(self._pages, 1)
         column.body.addWidget(self._error)
         column.body.addLayout(buttons)
@@ -106,6 +114,7 @@ class ReportsPane(Pane):
         self._edit.clicked.connect(lambda *_: self.edit())
         self._export.clicked.connect(lambda *_: self.export())
         self._delete.clicked.connect(lambda *_: self.delete(self._open))
+        self._accept.clicked.connect(lambda *_: self.accept())
         self._cancel.clicked.connect(lambda *_: self._set_editing(False))
         self._save.clicked.connect(lambda *_: self.save())
         self.editor.textChanged.connect(self._check)
@@ -131,10 +140,22 @@ class ReportsPane(Pane):
         known = {report.name for report in self._reports}
         if self._open and self._open not in known and not self.editing:
             self._open = ""
-        if self._open in known and not self.editing:
-            self._text = await self.bridge.call(lambda a: a.reports.read(workflow_id, self._open))
-            self.view.set_text(self._text)
-        self._show()
+        try:
+            if self._open in known and not self.editing:
+                await self._fetch(workflow_id, self._open)
+        finally:
+            self._show()
+
+    async def _fetch(self, workflow_id: str, name: str) -> None:
+        """Read a report's text; one that is not as it was written is shown all the same, and said to be so."""
+        try:
+            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name)), False
+        except StorageError as error:
+            if error.code != "damaged_file":
+                raise
+            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name, check=False)), True
+        self._text, self._damaged = text, damaged
+        self.view.set_text(text)
 
     def _show(self) -> None:
         chosen = self.list.currentRow()
@@ -146,6 +167,8 @@ class ReportsPane(Pane):
         count = len(self._reports)
         self.heading.setText(_("REPORTS · {n}", n=number(count)) if count else _("REPORTS"))
         self._name.setText(self._open)
+        self._warning.setVisible(self._damaged)
+        self._accept.setVisible(self._damaged)
         if self._open:
             self._stack.setCurrentWidget(self._reader)
         else:
@@ -158,6 +181,13 @@ class ReportsPane(Pane):
         self._delete.describe(_("Delete"))
         self._cancel.setText(_("Cancel"))
         self._save.setText(_("Save"))
+        self._warning.setText(
+            _(
+                "This file is not as Atelier wrote it: another program changed it, or it is damaged. "
+                "Keep it as it is now, write it again, or restore a backup."
+            )
+        )
+        self._accept.setText(_("Keep as it is"))
         self.list.setAccessibleName(_("Reports"))
         self.view.setAccessibleName(_("Report"))
         self.editor.setAccessibleName(_("Text of the report"))
@@ -175,9 +205,8 @@ class ReportsPane(Pane):
         self.jobs.start(self._read(self.workflow_id, name), "load")
 
     async def _read(self, workflow_id: str, name: str) -> None:
-        self._text = await self.bridge.call(lambda a: a.reports.read(workflow_id, name))
+        await self._fetch(workflow_id, name)
         self._open = name
-        self.view.set_text(self._text)
         self._set_editing(False)
         self._show()
         self.view.setFocus()
@@ -194,6 +223,14 @@ class ReportsPane(Pane):
         self.editor.setPlainText(self._text)
         self._set_editing(True)
         self.editor.setFocus()
+
+    def accept(self) -> None:
+        """Take the open report's file as it is now."""
+        self.jobs.start(self._keep(self.workflow_id, self._open))
+
+    async def _keep(self, workflow_id: str, name: str) -> None:
+        await self.bridge.call(lambda a: a.reports.accept(workflow_id, name))
+        await self._load(workflow_id)
 
     def _set_editing(self, on: bool) -> None:
         self._pages.setCurrentWidget(self.editor if on else self.view)
@@ -216,7 +253,7 @@ class ReportsPane(Pane):
         """Store what was edited."""
         if self.editing and self._save.isEnabled():
             self._save.setEnabled(False)
-            self.jobs.start(self._write(self.workflow_id, self._open, self.editor.toPlainText()))
+            self.jobs.once("save", lambda: self._write(self.workflow_id, self._open, self.editor.toPlainText()))
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
         try:
@@ -229,12 +266,20 @@ class ReportsPane(Pane):
     def delete(self, name: str) -> None:
         """Delete a report and offer to undo it."""
         if name:
-            self.jobs.start(self._remove(self.workflow_id, name))
+            self.jobs.once(("delete", name), lambda: self._remove(self.workflow_id, name))
 
     async def _remove(self, workflow_id: str, name: str) -> None:
         text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
         self._open = ""
-        toast(self, _("Report “{name}” deleted", name=name), _("Undo"), lambda: self.jobs.start(self._write(workflow_id, name, text)))
+        done = _("Report “{name}” deleted", name=name)
+
+        def undo() -> None:
+            self.jobs.once(("undo", name), lambda: self._write(workflow_id, name, text))
+
+        if text is None:  # its file was gone before
+            toast(self, done)
+        else:
+            toast(self, done, _("Undo"), undo)
         await self._load(workflow_id)
 
     def export(self) -> None:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
+from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.task_list import STATUS_WORDS
 from atelier_desk.desktop.panes.task_order import possible_dependencies
+from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import _
 
+MINUTE_MS = 60_000
+MOST_MINUTES = 1_000_000.0
+
 
 class TaskDialog(FormDialog):
-    """``task-dialog``. ``accepted_fields(dict)`` carries name, description, priority, dependencies and, for a known task, status."""
+    """``task-dialog``. ``accepted_fields(dict)`` carries name, description, priority, dependencies and, for a known task, status; for a
+    completed one ``duration_ms`` too, when a person entered it."""
 
     accepted_fields = Signal(dict)
 
@@ -50,11 +56,36 @@ class TaskDialog(FormDialog):
             self.add_field(_("Status"), self.status)
         else:
             self.status.hide()
+        self._add_duration(task)
         self._add_dependencies(possible_dependencies(tasks, task), task.dependencies if task else ())
         self.name.textChanged.connect(self.check)
         self.description.textChanged.connect(self.check)
         self.finish(_("Add") if task is None else _("Save"))
         self.name.setFocus()
+
+    def _add_duration(self, task: Task | None) -> None:
+        """How long it took: only what is completed has taken its time."""
+        self.duration = QDoubleSpinBox(self)
+        self.duration.setObjectName("task-duration")
+        self.duration.setRange(0, MOST_MINUTES)
+        self.duration.setDecimals(1)
+        self.duration.setSingleStep(5)
+        self.duration.setGroupSeparatorShown(True)
+        self.duration.setLocale(locale())
+        self.duration.setSpecialValueText(_("measured from its start"))
+        pad(self.duration)
+        if task is None:
+            self.duration.hide()
+            return
+        if task.duration_ms is not None:
+            self.duration.setValue(task.duration_ms / MINUTE_MS)
+        self._measured = self.duration.value()
+        self.add_field(_("Time it took (minutes)"), self.duration)
+        self.status.currentIndexChanged.connect(lambda _index: self._allow_duration())
+        self._allow_duration()
+
+    def _allow_duration(self) -> None:
+        self.duration.setEnabled(self.status.currentData() == TaskStatus.COMPLETED)
 
     def _add_dependencies(self, choices: list[Task], chosen: tuple[str, ...]) -> None:
         self.dependencies = QListWidget(self)
@@ -90,4 +121,6 @@ class TaskDialog(FormDialog):
         }
         if self._task is not None:
             fields["status"] = TaskStatus(self.status.currentData())
+            if self.duration.isEnabled() and self.duration.value() != self._measured:
+                fields["duration_ms"] = round(self.duration.value() * MINUTE_MS)
         self.accepted_fields.emit(fields)

@@ -131,18 +131,20 @@ class TaskPane(Pane):
             self._wanted = getattr(saved, "id", "")
             self.reload()
 
-        dialog.accepted_fields.connect(lambda fields: self.jobs.start(save(fields)))
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
     @staticmethod
     async def _change(atelier: Any, task: Task, fields: dict[str, Any]) -> Any:
-        """Save the changed fields, the status last: it may depend on the dependencies."""
-        status = fields.pop("status", task.status)
+        """Save the changed fields, then the status, which may depend on the dependencies, then how long it took: completing measures it."""
+        status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
         changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
         if changed:
             await atelier.tasks.update(task.workflow_id, task.id, **changed)
         if status is not task.status:
             await atelier.tasks.set_status(task.workflow_id, task.id, status)
+        if taken is not None:
+            await atelier.tasks.update(task.workflow_id, task.id, duration_ms=taken)
         return task
 
     def _update(self, task_id: str, fields: dict[str, Any]) -> None:
@@ -169,7 +171,7 @@ class TaskPane(Pane):
         """Delete a task and offer to undo it."""
         task = self._task(task_id)
         if task is not None:
-            self.jobs.start(self._delete(task))
+            self.jobs.once(("delete", task.id), lambda: self._delete(task))
 
     async def _delete(self, task: Task) -> None:
         deleted = await self.bridge.call(lambda a: a.tasks.delete(task.workflow_id, task.id))

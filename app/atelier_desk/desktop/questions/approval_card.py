@@ -242,7 +242,10 @@ class ApprovalCard(Translated, QFrame):
 
         self.show_error("")
         self._set_busy(True)
-        self.desk.jobs.start(job())  # the card may go as soon as the decision is known, and must not take it along
+        # The card may go as soon as the decision is known, and must not take it along.
+        if self.desk.jobs.once(("decide", self.request.id), job) is None:
+            work.close()
+            self._set_busy(False)
 
     def _set_busy(self, busy: bool) -> None:
         """While the engine takes the decision nothing can be changed or sent twice."""

@@ -126,6 +126,9 @@ class QuestionDialog(QDialog):
         column.addWidget(self._text)
         self.context: MarkdownView | None = None
         if spec.context:
+            self._context_caption = label("", "small", content)
+            self._context_caption.setObjectName("question-context-caption")
+            column.addWidget(self._context_caption)
             box = Card(content, "card-sunken")
             self.context = MarkdownView(box, fit_height=True)
             self.context.setObjectName("question-context")
@@ -144,6 +147,10 @@ class QuestionDialog(QDialog):
         if spec.question_type is not QuestionType.CHECKBOX:
             self.answer = AnswerField(3 if spec.question_type is QuestionType.TEXT else 1, content)
             self.answer.changed.connect(self._check)
+            self._answer_caption = label("", "small", content)
+            self._answer_caption.setObjectName("question-answer-caption")
+            self._answer_caption.setBuddy(self.answer.editor)
+            column.addWidget(self._answer_caption)
             column.addWidget(self.answer)
         column.addStretch(1)
         return content
@@ -258,7 +265,7 @@ class QuestionDialog(QDialog):
         self._bottom.setDirection(across if beside else down)
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
-        self._hint.setVisible(beside or (one_line and self._problem() is not None))
+        self._hint.setVisible(beside or self._problem() is not None)
 
     def _refit(self) -> None:
         """Fit once the layouts have settled."""
@@ -275,12 +282,14 @@ class QuestionDialog(QDialog):
         self.setAccessibleDescription(". ".join(filter(None, (self._lineage.text(), self.question.spec.question))))
         self._text.setAccessibleName(_("Question"))
         if self.context is not None:
+            self._context_caption.setText(_("Context"))
             self.context.setAccessibleName(_("Context of the question"))
         if self.answer is not None:
             text_only = self.question.spec.question_type is QuestionType.TEXT
             default = _("Your answer") if text_only else _("Another answer or details…")
             self.answer.editor.setPlaceholderText(self.question.spec.text_placeholder or default)
-            self.answer.editor.setAccessibleName(_("Your answer"))
+            self._answer_caption.setText(_("Your response"))
+            self.answer.editor.setAccessibleName(_("Your response"))
         self._skip.setText(_("Skip"))
         self._skip.setToolTip(_("Tell the agent that you will not answer"))
         self._later.setText(_("Later"))
@@ -304,18 +313,23 @@ class QuestionDialog(QDialog):
         self._submit.setEnabled(problem is None and not self._busy)
         words = {
             "option": _("Choose at least one option"),
-            "text": _("Write an answer"),
+            "text": _("A text response is required"),
             "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
         }
         hint = words.get(problem or "", _("The agent is waiting"))
+        if problem == "option" and self.question.spec.text_required and not self.entered().text_response.strip():
+            hint = _("Choose at least one option, and write a response")
         self._hint.setText(_("Sending…") if self._busy else hint)
+        if problem is not None and self._hint.isHidden():
+            self._refit()
         self._submit.setToolTip(hint if problem else _("Send the answer (Ctrl+Enter)"))
 
     def _press_submit(self) -> None:
         if self._problem() is None and not self._busy:
             self._error.hide()
             self.set_busy(True)
-            self.submitted.emit(self.entered())
+            entered = self.entered()
+            self.submitted.emit(entered.model_copy(update={"text_response": entered.text_response.strip()}))
 
     def _press_skip(self) -> None:
         if not self._busy:

@@ -132,7 +132,7 @@ async def waiting(atelier: Any) -> list[ParentQuestion]:
     """Every sub-agent that waits for its parent. Runs on the engine's side."""
     found: list[ParentQuestion] = []
     for workflow in await atelier.workflows.list():
-        if workflow.status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED):
+        if workflow.status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED):
             tree = await _tree(atelier, workflow.id, None)
             found.extend(_asking(tree, workflow.id) if tree is not None else ())
     return found

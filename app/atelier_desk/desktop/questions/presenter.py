@@ -120,7 +120,7 @@ class QuestionPresenter(QObject):
 
     def skip(self, question_id: str) -> None:
         """Skip a question without opening it."""
-        self.jobs.start(self._send(question_id, None))
+        self.jobs.once(("answer", question_id), lambda: self._send(question_id, None))
 
     def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
         return self.queue.pending(workflow_id)
@@ -225,8 +225,8 @@ class QuestionPresenter(QObject):
         if self._scrim is None:
             return
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
-        dialog.submitted.connect(lambda answer: self.jobs.start(self._send(question.id, answer)))
-        dialog.skipped.connect(lambda: self.jobs.start(self._send(question.id, None)))
+        dialog.submitted.connect(lambda answer: self.jobs.once(("answer", question.id), lambda: self._send(question.id, answer)))
+        dialog.skipped.connect(lambda: self.jobs.once(("answer", question.id), lambda: self._send(question.id, None)))
         dialog.postponed.connect(lambda draft: self._postponed(question.id, draft))
         self.dialog = dialog
         dialog.set_remaining(self._remaining(question))

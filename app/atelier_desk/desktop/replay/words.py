@@ -21,6 +21,7 @@ _PAUSES = {
     "limit": N_("Stopped at a limit"),
     "loop": N_("Stopped at a repetition"),
     "step": N_("Waits for a step"),
+    "interrupted": N_("Interrupted"),
 }
 STATUS_WORDS = {
     "ok": N_("done"),

@@ -134,6 +134,8 @@ class AgentForm(Translated, QWidget):
         self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
         self.thinking = QCheckBox(self)
         self.tools = ToolBoxes(self)
+        self.control_note = label("", "small", self, wrap=True)
+        self.control_note.setObjectName("agent-control-note")
         self.cost = PromptCostNote(self)
         self.fields = {
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
@@ -168,6 +170,8 @@ class AgentForm(Translated, QWidget):
         column.addWidget(self.fields[name])
         if name == "tool_mode":
             column.addWidget(self.cost)
+        if name == "tools":
+            column.addWidget(self.control_note)
         column.addWidget(error)
         return column
 
@@ -354,6 +358,12 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QLineEdit):
                 field.setPlaceholderText(_("separated by commas"))
+        self.control_note.setText(
+            _(
+                "Besides these, every agent can ask you a question, show you something and end its work, and a sub-agent can ask the agent "
+                "above it. Only very small models, which are guided, cannot."
+            )
+        )
         self.tools.retranslate()
         self.cost.retranslate()
 

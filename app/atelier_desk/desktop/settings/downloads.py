@@ -49,9 +49,9 @@ class DownloadCard(Card):
             button.setObjectName(f"download-{name}-{entry.id}")
             row.addWidget(button)
         self.body.addWidget(row_box)
-        self.start.clicked.connect(lambda *_: view.do(lambda a: a.models.download(entry.id)))
-        self.pause.clicked.connect(lambda *_: view.do(lambda a: a.models.pause(entry.id)))
-        self.cancel.clicked.connect(lambda *_: view.do(lambda a: a.models.cancel(entry.id)))
+        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.download(entry.id)))
+        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.pause(entry.id)))
+        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.cancel(entry.id)))
         self.delete.clicked.connect(lambda *_: view.ask_delete(entry))
 
     def show_state(self, state: Any) -> None:
@@ -132,8 +132,8 @@ class DownloadsView(Translated, QWidget):
         for key, card in self.cards.items():
             card.show_state(states.get(key))
 
-    def do(self, work: Any) -> None:
-        """A button's work, then the states again."""
+    def do(self, model: str, work: Any) -> None:
+        """A button's work for one model, then the states again."""
 
         async def job() -> None:
             try:
@@ -141,7 +141,7 @@ class DownloadsView(Translated, QWidget):
             finally:
                 await self.load()
 
-        self.jobs.start(job())
+        self.jobs.once(model, job)
 
     def ask_delete(self, entry: Any) -> None:
         confirm(
@@ -149,7 +149,7 @@ class DownloadsView(Translated, QWidget):
             _("Delete {model} from this computer?", model=entry.label),
             _("It can be downloaded again."),
             _("Delete"),
-            lambda: self.do(lambda a: a.models.delete_download(entry.id)),
+            lambda: self.do(entry.id, lambda a: a.models.delete_download(entry.id)),
         )
 
     def retranslate(self) -> None:

@@ -162,8 +162,9 @@ class SettingsPage(Translated, QWidget):
     def reload(self) -> None:
         self.jobs.start(self.load(), "load")
 
-    def call(self, work: Callable[[Any], Any]) -> None:
-        """A change whose only visible result is the reloaded page; errors are shown."""
+    def call(self, work: Callable[[Any], Any], once: str = "") -> None:
+        """A change whose only visible result is the reloaded page; errors are shown. With ``once``, what a button does, it is not done
+        again meanwhile; a value that is set always is."""
 
         async def job() -> None:
             try:
@@ -171,7 +172,10 @@ class SettingsPage(Translated, QWidget):
             finally:
                 await self.load()
 
-        self.jobs.start(job())
+        if once:
+            self.jobs.once(once, job)
+        else:
+            self.jobs.start(job())
 
     def find_text(self, words: str) -> QWidget | None:
         """The first control or label that contains every word, for the search across settings."""

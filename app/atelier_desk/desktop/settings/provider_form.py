@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
+from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Translated, label
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
@@ -59,6 +60,9 @@ class ProviderForm(Translated, QWidget):
             grid.addWidget(caption, place, 0)
             grid.addWidget(field, place, 1)
         grid.addWidget(self.key_note, 4, 1)
+        self.advanced = ProviderAdvanced(self)
+        grid.addWidget(self.advanced, len(fields) + 1, 0, 1, 2)
+        self.advanced.changed.connect(self.changed)
         for line in (self.name, self.url, self.key_field, self.env):
             line.textEdited.connect(lambda _text: self.changed.emit())
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
@@ -78,7 +82,8 @@ class ProviderForm(Translated, QWidget):
         self.key_field.clear()
         self.env.setText(config.api_key_env if config else "")
         self.enabled.setChecked(config.enabled if config else True)
-        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, *self._captions[1:5])
+        self.advanced.show_config(config)
+        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:5])
         for widget in remote:
             widget.setVisible(not local)
         self.retranslate()
@@ -95,6 +100,7 @@ class ProviderForm(Translated, QWidget):
 
         Raises:
             pydantic.ValidationError: the name is empty or not allowed.
+            UsageError: a header is not whole.
         """
         kept = self._shown
         kind = kept.kind if kept is not None else ProviderKind(self.kind.currentData())
@@ -104,6 +110,7 @@ class ProviderForm(Translated, QWidget):
             "base_url": self.url.text().strip() if kind is not ProviderKind.LOCAL else "",
             "api_key_env": self.env.text().strip(),
             "enabled": self.enabled.isChecked(),
+            **(self.advanced.fields() if kind is not ProviderKind.LOCAL else {}),
         }
         if kept is not None:
             fields |= {"has_key": kept.has_key, "created_at": kept.created_at}
@@ -113,9 +120,13 @@ class ProviderForm(Translated, QWidget):
         """A key that was typed; empty when none was."""
         return self.key_field.text().strip()
 
+    def secrets(self) -> dict[str, str]:
+        """Values of headers that were typed and are not stored yet, by name."""
+        return self.advanced.secrets()
+
     def edited(self) -> bool:
         """Whether something differs from what is stored."""
-        if self._shown is None or self.key():
+        if self._shown is None or self.key() or self.advanced.edited():
             return True
         kept = self._shown
         now = (self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())

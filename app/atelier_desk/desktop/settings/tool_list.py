@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, label
 from atelier_desk.i18n import N_, _
 
-CONTROL_SECTION = N_("Control of the run (every agent has these)")
+CONTROL_SECTION = N_("Control of the run (every agent has these, but for guided ones)")
 
 
 @dataclass(frozen=True, slots=True)

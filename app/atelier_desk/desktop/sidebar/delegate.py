@@ -10,7 +10,7 @@ from atelier_desk.desktop.sidebar.model import HEADING, UNREAD, WORKFLOW, Index
 from atelier_desk.desktop.theme import theme
 
 _ROW, _HEADING, _FIRST_HEADING = 34, 34, 26
-_DOTS = {"running": "accent", "waiting": "warn", "paused": "muted", "error": "err"}
+_DOTS = {"running": "accent", "waiting": "warn", "paused": "muted", "interrupted": "warn", "error": "err"}
 MAX_NAME = 256
 
 

@@ -51,6 +51,7 @@ def state_words(workflow: Workflow, unread: bool = False) -> str:
         "running": _("working"),
         "waiting": _("waits for you"),
         "paused": _("paused"),
+        "interrupted": _("interrupted"),
         "error": _("failed"),
         "completed": _("completed"),
     }

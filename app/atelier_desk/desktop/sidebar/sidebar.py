@@ -209,7 +209,7 @@ class Sidebar(Translated, QWidget):
 
     def delete(self, workflow_id: str) -> None:
         """Delete at once, with Undo for a while."""
-        self.bridge.start(self._delete(workflow_id))
+        self.bridge.once(("delete", workflow_id), lambda: self._delete(workflow_id))
 
     async def _delete(self, workflow_id: str) -> None:
         workflow = await self.bridge.call(lambda a: a.workflows.delete(workflow_id))
@@ -217,7 +217,7 @@ class Sidebar(Translated, QWidget):
         self._toasts.show(
             _("“{name}” was deleted", name=workflow.name),
             _("Undo"),
-            lambda: self.bridge.start(self._undo(workflow_id)),
+            lambda: self.bridge.once(("undo", workflow_id), lambda: self._undo(workflow_id)),
         )
 
     async def _undo(self, workflow_id: str) -> None:
@@ -231,7 +231,7 @@ class Sidebar(Translated, QWidget):
             self.bridge.do(lambda a: a.workflows.set_pinned(workflow_id, pinned))
 
     def duplicate(self, workflow_id: str) -> None:
-        self.bridge.start(self._duplicate(workflow_id))
+        self.bridge.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
 
     async def _duplicate(self, workflow_id: str) -> None:
         copy = await self.bridge.call(lambda a: a.workflows.duplicate(workflow_id))

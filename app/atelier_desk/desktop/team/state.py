@@ -100,6 +100,11 @@ class Member:
         return self.status == "paused" and self.pause == "limit"
 
     @property
+    def held(self) -> bool:
+        """Whether it goes on only when somebody lets it: paused, or interrupted."""
+        return self.status in {"paused", "interrupted"}
+
+    @property
     def wants_a_person(self) -> bool:
         return self.at_limit or self.status in FOR_A_PERSON or (self.status == "paused" and self.pause == "loop")
 

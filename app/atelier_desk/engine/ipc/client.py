@@ -12,10 +12,13 @@ from atelier_desk import __version__
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.transport import connect
 from atelier_desk.i18n import N_
 
 ANSWER_TIMEOUT_S = 10.0
+CANCELLED = 130
+"""Exit status of a command that was cancelled (128 + SIGINT)."""
 
 
 class UserTerminal(Protocol):
@@ -44,12 +47,19 @@ class UserTerminal(Protocol):
 
 
 class HolderConnection:
-    """A greeted connection to the holder; good for one request."""
+    """A greeted connection to the holder; good for one request.
+
+    Attributes:
+        begun: the holder has begun to perform the command.
+        wrote: something of the command's output was shown.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: HolderNote) -> None:
         self._reader = reader
         self._writer = writer
         self.note = note
+        self.begun = False
+        self.wrote = False
 
     async def raise_window(self) -> bool:
         """Ask the holder to bring its window to the front; False when it has none."""
@@ -58,16 +68,17 @@ class HolderConnection:
             answer = await receive(self._reader)
         return bool(answer and answer.get("raised"))
 
-    async def run_command(self, argv: Sequence[str], terminal: UserTerminal) -> int:
-        """Have the holder execute a command line with this terminal; gives its exit status.
+    async def run_command(self, argv: Sequence[str], terminal: UserTerminal, request: Request | None = None) -> int:
+        """Have the holder execute a command line with this terminal; gives its exit status. ``request`` is kept up to date meanwhile.
 
         Cancelling once asks the holder to cancel the command and goes on reading until it has saved; cancelling again gives up.
 
         Raises:
-            StorageError: the holder went away (code ``holder_gone``) or refused.
+            StorageError: the holder went away (code ``holder_gone``; see ``begun``) or refused.
         """
+        request = request or Request()
         how = {"cwd": terminal.cwd, "json": terminal.json, "interactive": terminal.interactive, "watched": terminal.watched}
-        self._send({"command": list(argv), **how})
+        self._send({"command": list(argv), **how, "request": request.wire()})
         asking: set[asyncio.Task[None]] = set()
         cancelled = False
         try:
@@ -82,15 +93,25 @@ class HolderConnection:
                         task.uncancel()
                     self._send({"cancel": True})
                     continue
+                except StorageError:
+                    if cancelled:
+                        # It was to end, and has: what it did is in the journal.
+                        return CANCELLED
+                    raise
                 if "exit" in message:
                     return int(message["exit"])
-                self._handle(message, terminal, asking)
+                self._handle(message, terminal, asking, request)
         finally:
             for task in asking:
                 task.cancel()
 
-    def _handle(self, message: dict[str, Any], terminal: UserTerminal, asking: set[asyncio.Task[None]]) -> None:
-        if "out" in message:
+    def _handle(self, message: dict[str, Any], terminal: UserTerminal, asking: set[asyncio.Task[None]], request: Request) -> None:
+        if "at" in message:
+            request.shown(*message["at"])
+        if "begun" in message:
+            self.begun = True
+        elif "out" in message:
+            self.wrote = True
             terminal.write(str(message["out"]))
         elif "err" in message:
             terminal.note(str(message["err"]), str(message.get("style", "dim")))

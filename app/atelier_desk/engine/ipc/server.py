@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import __version__
 from atelier_desk.engine.ipc import command_handler
 from atelier_desk.engine.ipc.address import HolderNote, remove_note, socket_address, write_note
+from atelier_desk.engine.ipc.client import CANCELLED
 from atelier_desk.engine.ipc.protocol import PROTOCOL, UNSENT_BYTES, ProtocolError, encode, receive
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.transport import listen
 from atelier_desk.i18n import _
 
@@ -25,28 +27,58 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT_S = 10.0
-CANCELLED = 130
-"""Exit status of a command that was cancelled (128 + SIGINT)."""
+SHORT_S = 0.3
+"""How long the closing holder waits for commands that follow no run: a list or a change of a row is done by then."""
+HAND_OVER_S = 0.4
+"""How long it waits for the others to save, and for the clients to read what they were sent."""
+LAST_WORDS_S = 5.0
+"""How long a client may take to read the end of its output."""
 
 
 class RemoteOutput:
-    """The terminal of another process, as the command that runs here sees it (see ``atelier_desk.cli.output.Output``)."""
+    """The terminal of another process, as the command that runs here sees it (see ``atelier_desk.cli.output.Output``).
 
-    def __init__(self, writer: asyncio.StreamWriter, *, json: bool, interactive: bool, cwd: str, watched: bool = False) -> None:
+    Attributes:
+        handing_over: the holder ends: the command is cancelled here, and its process goes on with it elsewhere.
+    """
+
+    def __init__(
+        self,
+        writer: asyncio.StreamWriter,
+        *,
+        json: bool,
+        interactive: bool,
+        cwd: str,
+        watched: bool = False,
+        request: Request | None = None,
+    ) -> None:
         self.json = json
         self.interactive = interactive
         self.cwd = cwd
         self.watched = watched
+        self.request = request or Request()
+        self.handing_over = False
         self._on_interrupt: Callable[[], bool] | None = None
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
         self._requests = 0
+        self._at: list[Any] | None = None
 
     def write(self, text: str) -> None:
-        self.send({"out": text})
+        self._say({"out": text})
 
     def note(self, text: str, style: str = "dim") -> None:
-        self.send({"err": text, "style": style})
+        self._say({"err": text, "style": style})
+
+    def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
+        """Goes with the next text, in one message: a holder that is killed has shown and counted an event, or neither."""
+        self.request.shown(workflow_id, run_id, seq)
+        self._at = [workflow_id, run_id, seq]
+
+    def _say(self, message: dict[str, Any]) -> None:
+        if self._at is not None:
+            message["at"], self._at = self._at, None
+        self.send(message)
 
     def think(self, text: str) -> None:
         if self.watched:
@@ -117,6 +149,21 @@ class IpcServer:
         self._note: HolderNote | None = None
         self._stop: Any = None
         self._connections: set[asyncio.Task[Any]] = set()
+        self._serving: dict[asyncio.Task[Any], RemoteOutput] = {}
+        """By the connection's task, the commands that are performed for others."""
+        self._commands: dict[asyncio.Task[Any], asyncio.Future[int]] = {}
+        self._closing = False
+
+    @property
+    def serves(self) -> int:
+        """How many commands of other processes are under way."""
+        return len(self._serving)
+
+    async def until_unused(self) -> None:
+        """Wait until nothing is done for other processes any more; from that moment on nothing is begun for them either."""
+        while self._serving:
+            await asyncio.wait(self._serving)
+        self._closing = True
 
     async def start(self) -> None:
         """Listen, then leave the note that tells others where."""
@@ -126,18 +173,28 @@ class IpcServer:
         write_note(self._root, self._note)
 
     async def aclose(self) -> None:
-        """Stop listening and cancel what still runs for others."""
+        """Stop listening and hand over what still runs for others: runs are interrupted, and their processes go on with them elsewhere."""
+        self._closing = True
         if self._note is not None:
             remove_note(self._root, self._note)
             self._note = None
         if self._stop is not None:
             await self._stop()
             self._stop = None
+        short = [task for task, output in self._serving.items() if not output.request.run_id]
+        if short:
+            await asyncio.wait(short, timeout=SHORT_S)
+        for task, output in self._serving.items():
+            output.handing_over = True
+            self._commands[task].cancel()
+        if self._serving:
+            await asyncio.wait(self._serving, timeout=HAND_OVER_S)
         current = asyncio.current_task()
-        for task in [each for each in self._connections if each is not current]:
+        left = [each for each in self._connections if each is not current]
+        for task in left:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+        if left:
+            await asyncio.wait(left, timeout=HAND_OVER_S)
 
     async def __aenter__(self) -> IpcServer:
         await self.start()
@@ -157,8 +214,14 @@ class IpcServer:
         except ConnectionError:
             log.debug("a local connection broke")
         finally:
-            self._connections.discard(task)
             writer.close()
+            # Its last words must be on their way before this process may end.
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await writer.wait_closed()
+            self._connections.discard(task)
+            self._serving.pop(task, None)
+            self._commands.pop(task, None)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(HELLO_TIMEOUT_S):
@@ -168,7 +231,7 @@ class IpcServer:
             return
         async with asyncio.timeout(HELLO_TIMEOUT_S):
             request = await receive(reader)
-        if request is None:
+        if request is None or self._closing:
             return
         if request.get("raise"):
             writer.write(encode({"raised": bool(self.on_raise and self.on_raise())}))
@@ -179,6 +242,9 @@ class IpcServer:
         await _drain(writer)
 
     def _welcome(self, hello: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        if self._closing:
+            # Nothing is said: the client looks for the next holder, or becomes it.
+            return False
         if hello.get("hello") != PROTOCOL:
             text = _("Another version of Atelier ({version}) holds the data folder; close it first.", version=__version__)
             writer.write(encode({"error": "version", "message": text, "hello": PROTOCOL, "version": __version__}))
@@ -200,9 +266,15 @@ class IpcServer:
             interactive=bool(request.get("interactive")),
             cwd=str(request.get("cwd") or "."),
             watched=bool(request.get("watched")),
+            request=Request.from_wire(request.get("request")),
         )
         argv = [str(argument) for argument in request["command"]]
+        connection = asyncio.current_task()
+        assert connection is not None
+        # Written before the first step is done: a client that did not read this knows that nothing was.
+        output.send({"begun": True})
         task = asyncio.ensure_future(handler(self._atelier, argv, output))
+        self._serving[connection], self._commands[connection] = output, task
         listener = asyncio.create_task(self._listen(reader, output, task))
         try:
             status = await task
@@ -217,6 +289,9 @@ class IpcServer:
             status = 1
         finally:
             listener.cancel()
+        if output.handing_over and status == CANCELLED:
+            # The end of the connection tells the client to go on elsewhere.
+            return
         output.send({"exit": status})
 
     @staticmethod

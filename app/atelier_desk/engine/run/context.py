@@ -180,6 +180,8 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
         enable_thinking=state.agent.enable_thinking,
         effort=state.agent.effort.value if state.agent.effort is not None else None,
         context_window=window,
+        # A sub-agent's request is tried again by the run itself: attempts of both would be multiplied.
+        retry=state.parent_run_id is None,
     )
 
 

@@ -85,8 +85,8 @@ class Driver:
     Attributes:
         pause_requested: the run pauses at the next step's border.
         waits_for_slot: it has not begun, because as many teams are at work as may be.
-        stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the program closes, and
-            the journal is left as it is for the next start.
+        stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the run is interrupted:
+            nothing is written here, and ``cut_off`` is what was received of a reply.
     """
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, slots: Slots) -> None:
@@ -100,12 +100,16 @@ class Driver:
         self.waits_for_slot = False
         self.stop: Stop | None = None
 
+    def cut_off(self) -> list[EventBody]:
+        """What keeps the reply that was being received when the driving task was cancelled."""
+        return self._model_call.interrupted("interrupted") if self._model_call else []
+
     async def drive(self) -> None:
         """Work until the run waits or is over.
 
         Raises:
             StorageError: an event could not be committed; nothing after it was done.
-            CancelledError: the program closes.
+            CancelledError: the run is interrupted.
         """
         has_slot = False
         try:

@@ -8,6 +8,7 @@ import logging
 import random
 from collections import OrderedDict
 from contextlib import aclosing
+from dataclasses import replace
 from typing import NamedTuple
 
 from atelier_desk.domain import limits
@@ -30,11 +31,14 @@ from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.events import (
     ContextCompacted,
     EventBody,
+    LimitReached,
     ModelReplied,
     ModelRetried,
+    PauseReason,
     ReplyInterrupted,
     RunFailed,
     RunFinished,
+    RunPaused,
     WindowLearned,
 )
 from atelier_desk.domain.stream import ChunkType
@@ -48,6 +52,8 @@ from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.policy import budget
+from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
@@ -56,13 +62,17 @@ SAVE_EVERY_S = 1.0
 """The partial reply is kept at least this often, so that a kill loses at most a second of text."""
 MOST_OVERFLOWS = 2
 """Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+SUMMARY_TOKENS = 800
+"""Most tokens of a summary."""
 SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
 
-def offered_tools(env: RunEnvironment, state: RunState) -> tuple[ToolSpec, ...]:
-    """The definitions that go to the model with this agent's ``tool_mode``."""
-    return tuple(env.registry.get_definitions_by_names(direct_names(env, state)))
+def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False) -> tuple[ToolSpec, ...]:
+    """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
+    of its own tools alone."""
+    names = direct_names(env, state)
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not is_control_tool(name)]))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
@@ -153,7 +163,10 @@ class ModelCall:
         state = self._handle.current
         try:
             opened = await self._env.gateway.open(state.agent, state.language)
-            ready = await self._fit(opened, with_tools=with_tools)
+            fitted = await self._fit(opened, with_tools=with_tools)
+            ready = await self._reserved(opened, fitted)
+            if ready is None:
+                return
             self._estimated = ready.tokens
             started = self._env.clock.monotonic()
             reply = await self._stream(opened, ready.request)
@@ -175,13 +188,14 @@ class ModelCall:
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
-        tools = offered_tools(self._env, state) if with_tools else ()
+        guided = opened.dialect is ToolDialect.GUIDED
+        tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
-        tool_tokens = 0 if opened.dialect is ToolDialect.GUIDED else tool_tokens
+        tool_tokens = 0 if guided else tool_tokens
         while True:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
@@ -200,6 +214,31 @@ class ModelCall:
             else:
                 await self._summarise(opened, step, window, factor)
 
+    async def _reserved(self, opened: OpenModel, ready: context.Ready) -> context.Ready | None:
+        """The request with a reply no longer than the run's caps have room for; None, and the run pauses at the limit, without room.
+
+        A last answer the owner asked for at a limit goes beyond it: that is what was decided.
+        """
+        if self._handle.current.final_only:
+            return ready
+        room = self._room(opened, ready.tokens, ready.request.max_tokens)
+        if isinstance(room, budget.Reached):
+            stopped: list[EventBody] = [LimitReached(limit=room.limit, value=room.value, cap=room.cap), RunPaused(reason=PauseReason.LIMIT)]
+            await self._env.journal.append_if(self._handle, lambda now: None if now.status.final or now.pause is not None else stopped)
+            return None
+        return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
+
+    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int) -> int | budget.Reached:
+        state = self._handle.current
+        return budget.reserve(
+            state.agent,
+            state.raised_limits,
+            state.spent,
+            prompt_tokens=prompt_tokens,
+            reply_tokens=reply_tokens,
+            prices=(opened.info.price_input or 0.0, opened.info.price_output or 0.0),
+        )
+
     def _tools_text(self, state: RunState) -> str:
         return tools_text(
             self._env.registry,
@@ -211,7 +250,9 @@ class ModelCall:
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
-        if opened.dialect is not ToolDialect.GUIDED:
+        # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
+        affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.Reached)
+        if opened.dialect is not ToolDialect.GUIDED and affordable:
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor)
             except ProviderError as error:
@@ -240,7 +281,7 @@ class ModelCall:
         await self._env.journal.append_if(self._handle, decide)
 
     async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
-        reply_tokens = min(800, window // 5)
+        reply_tokens = min(SUMMARY_TOKENS, window // 5)
         room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
         text = prompt.as_text(entries)
         if len(text) > room:
@@ -255,6 +296,7 @@ class ModelCall:
             max_tokens=reply_tokens,
             enable_thinking=False,
             context_window=window,
+            retry=self._handle.current.parent_run_id is None,
         )
         reply: ChatReply | None = None
         async with aclosing(opened.plain.stream(request)) as deltas:  # type: ignore[type-var]
@@ -355,7 +397,7 @@ class ModelCall:
             return
         if error.recoverable and state.retries + 1 < limits.CHILD_ATTEMPTS:
             # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
-            delay = retry_delay(state.retries, random.random())
+            delay = retry_delay(state.retries, random.random(), error.retry_after_s)
             retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
             await self._env.clock.sleep(delay)
@@ -369,11 +411,11 @@ class ModelCall:
         )
 
 
-def retry_delay(retries: int, chance: float) -> float:
+def retry_delay(retries: int, chance: float, asked_s: float | None = None) -> float:
     """Seconds before a sub-agent's next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
-    (0–1), so that several do not come back at once."""
+    (0–1), so that several do not come back at once. A wait the server asked for is kept, up to ``limits.CHILD_WAIT_S``."""
     first, longest = limits.CHILD_RETRY_S
-    return min(longest, first * 2**retries) * (1 - chance / 4)
+    return max(min(longest, first * 2**retries) * (1 - chance / 4), min(asked_s or 0.0, limits.CHILD_WAIT_S))
 
 
 def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:

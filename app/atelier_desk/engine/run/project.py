@@ -351,6 +351,9 @@ def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
 
 @on(RunPaused)
 def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
+    if body.reason is PauseReason.INTERRUPTED:
+        _interrupted(at, body, out)
+        return
     out.chunks.append(status_chunk(RunStatus.PAUSED))
     if at.after.parent_run_id is not None:
         if body.reason is not PauseReason.USER:
@@ -360,6 +363,13 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
             out.chunks.append(complete_chunk("limited"))
+
+
+def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
+    """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
+    out.chunks.append((ChunkType.RUN_STATUS, {"status": RunStatus.INTERRUPTED.value, "ended": body.ended}))
+    out.messages.append(notice(at, "run_interrupted", ended=body.ended))
+    out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
 
 
 @on(RunResumed)

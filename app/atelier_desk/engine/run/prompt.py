@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.events import OutputShown
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.state import Entry, EntryKind, RunState
 
@@ -15,6 +16,9 @@ SUMMARY_INSTRUCTIONS = (
     "open tasks and questions, and what was tried. Leave out greetings and repetitions. Write plain text of at most 300 words, in the "
     "conversation's language, and nothing else."
 )
+
+MOST_HANDED = limits.RESULT_TO_MODEL
+"""Characters of one stored text that stand in a sub-agent's report; the rest is in the stored one."""
 
 FINISH_NOTE = "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
 
@@ -49,6 +53,22 @@ def child_reports(children: Sequence[ChildState]) -> str:
             text = f"{text[: room // 2]}\n[… {len(text) - room} characters left out …]\n{text[-room // 2 :]}"
         parts.append(f"## {child.name} ({child.status.value}, child_id {child.id})\n{text}")
     return "\n\n".join(parts)
+
+
+def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
+    """A sub-agent's report with what it handed over before, in the order it did; what the report says again is not repeated.
+
+    The names of stored texts come first: a parent that gets a cut report can read the whole text by its name.
+    """
+    names = ", ".join(dict.fromkeys(repr(each.report) for each in handed if each.report))
+    parts = [f"Stored as reports, whole: {names}.", report] if names else [report]
+    for each in handed:
+        text = each.content.strip()
+        if text and text not in report:
+            stored = f", report {each.report!r}" if each.report else ""
+            rest = f"\n[… {len(text) - MOST_HANDED} characters more in the report]" if each.report and len(text) > MOST_HANDED else ""
+            parts.append(f"## Handed over ({each.output_type}{stored})\n\n{text[:MOST_HANDED] if rest else text}{rest}")
+    return "\n\n".join(part for part in parts if part)
 
 
 def as_text(entries: tuple[Entry, ...], each: int = 2000) -> str:

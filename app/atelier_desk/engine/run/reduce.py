@@ -12,6 +12,7 @@ from dataclasses import replace
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
+    EventBody,
     Injected,
     LimitReached,
     LoopDetected,
@@ -48,6 +49,10 @@ ARE_YOU_DONE = "are_you_done"
 """Reason of the note that asks about open tasks."""
 
 
+HANDED_OVER = ("report", "result")
+"""The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
+
+
 def fold(events: Iterable[RunEvent], history: tuple[Entry, ...] = (), state: RunState | None = None) -> RunState | None:
     """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
     for event in events:
@@ -70,18 +75,27 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
         raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
     elapsed = state.elapsed_ms
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
-    if state.status is RunStatus.PROCESSING and state.last_time is not None and not isinstance(body, RunResumed):
+    if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
     state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
 
 
+def _after_a_gap(body: EventBody) -> bool:
+    """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    return found or isinstance(body, RunResumed)
+
+
 def _with_status(state: RunState) -> RunState:
     """The status follows from what is open; an end and a pause come from their own events."""
     if state.status.final or state.failed:
         return state
-    status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
+    if state.pause is PauseReason.INTERRUPTED:
+        status = RunStatus.INTERRUPTED
+    else:
+        status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
     return state if status is state.status else evolve(state, status=status)
 
 
@@ -257,7 +271,8 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
 
 @on(OutputShown)
 def _output_shown(state: RunState, body: OutputShown, event: RunEvent) -> RunState:
-    return state
+    handed = state.parent_run_id is not None and body.output_type in HANDED_OVER
+    return evolve(state, handed=(*state.handed, body)) if handed else state
 
 
 @on(TaskChanged)
@@ -313,7 +328,7 @@ def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunS
 
 @on(RunPaused)
 def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
-    return evolve(state, pause=body.reason)
+    return evolve(state, pause=body.reason, ended=body.ended)
 
 
 @on(RunResumed)
@@ -327,6 +342,7 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         state,
         raised=tuple(sorted(raised.items())),
         pause=None,
+        ended=None,
         limit=None,
         failed=False,
         error="",

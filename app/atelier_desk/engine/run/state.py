@@ -10,7 +10,16 @@ from typing import Literal
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.chat import ImagePart, TextFile, ToolCall, Usage
-from atelier_desk.domain.events import LimitKind, LimitReached, PauseReason, Retention, ToolCallStarted, UserMessage
+from atelier_desk.domain.events import (
+    Ended,
+    LimitKind,
+    LimitReached,
+    OutputShown,
+    PauseReason,
+    Retention,
+    ToolCallStarted,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -120,11 +129,13 @@ class RunState:
         window: tokens of the model's window as the server told it, None when it did not have to.
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
+        ended: what ended, while the run is held because it was interrupted.
         failed: the model could not be reached; a resume tries again.
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
+        handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         retries: failed model requests in a row that were tried again.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
@@ -160,6 +171,7 @@ class RunState:
     children: tuple[ChildState, ...] = ()
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""
+    handed: tuple[OutputShown, ...] = ()
     retries: int = 0
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
@@ -180,6 +192,7 @@ class RunState:
     overflows: int = 0
     steps: int | None = None
     pause: PauseReason | None = None
+    ended: Ended | None = None
     limit: LimitReached | None = None
     ending: Ending | None = None
     failed: bool = False

@@ -45,6 +45,7 @@ from atelier_desk.tools.base import (
     ToolContext,
     ToolResult,
 )
+from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.control.invoke import unwrap
 from atelier_desk.tools.results import capped
 
@@ -151,17 +152,15 @@ class ToolCalls:
         if call.error is not None:
             failure = ToolResult.failure(call.error, "invalid_arguments")
         elif name == "invoke_tool":
-            inner = unwrap(name, arguments, registry)
+            inner = unwrap(name, arguments, registry, enabled_names(self._env, state))
             if isinstance(inner, ToolResult):
                 failure = inner
             else:
                 via, (name, arguments) = name, inner
         tool = registry.get_tool(name)
-        if failure is None and tool is None:
-            failure = registry.unknown(name)
-        if failure is None and not via and name not in direct_names(self._env, state):
-            offered = ", ".join(direct_names(self._env, state)) or "none"
-            failure = ToolResult.failure(f"{name} is not available to you. Available tools: {offered}.", "not_enabled")
+        if failure is None and not is_control_tool(name):
+            own = enabled_names(self._env, state) if via else direct_names(self._env, state)
+            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth)
         intent = ToolCallStarted(
             call_id=call.id,
             tool=name,
@@ -346,7 +345,7 @@ class ToolCalls:
         if result.output is None:
             return []
         content, kind = result.output
-        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind)]
+        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind, report=str(result.data.get("report", "")))]
 
     def _asked(self, prepared: Prepared, ask: AskUser) -> QuestionAsked:
         state = self._handle.current

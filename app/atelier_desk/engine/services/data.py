@@ -30,11 +30,11 @@ class DataService:
         return await backup.create(self._context.repos.store, self._context.datadir, target)
 
     async def backup_verify(self, path: Path) -> BackupInfo:
-        """Open a backup in a process of its own and count what is in it."""
+        """Compare a backup with its checksums, open it in a process of its own and count what is in it."""
         return await verify_backup(path)
 
     async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
-        """Every table as JSON lines in a new folder, one file a table, with the report texts: readable without this program.
+        """Every table as JSON lines in a new folder, one file a table, with reports, own tools and attachments: other programs can read it.
 
         ``progress`` is told the number of rows written.
 
@@ -63,7 +63,7 @@ class DataService:
 
 
 async def verify_backup(path: Path) -> BackupInfo:
-    """Open a backup and count what is in it; needs no open data folder."""
+    """Compare a backup with its checksums, open it and count what is in it; needs no open data folder."""
     from atelier_desk.storage import backup
 
     return await backup.verify(path)

@@ -30,8 +30,7 @@ from atelier_desk.engine.services.request_views import (
 from atelier_desk.engine.services.transcript import lineage
 from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import estimate
-from atelier_desk.tools.control.invoke import INVOKE
-from atelier_desk.tools.modes import tools_text, visible_names
+from atelier_desk.tools.modes import INVOKE, tools_text, visible_names
 
 if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry

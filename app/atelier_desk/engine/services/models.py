@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import logging
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.profiles import merge_profile
 
 if TYPE_CHECKING:
     from atelier_desk.llm.local.catalogue import CatalogueEntry
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
 KNOWN_FOR_S = 300.0
 """Seconds for which what a server said of a model is not asked again."""
+UNKNOWN_FOR_S = 30.0
+"""The same when it said nothing: it may have been starting."""
+METADATA_S = 5.0
+"""Seconds a run waits to be told about its model. The lists of large gateways take one or two."""
+
+_log = logging.getLogger(__name__)
 EDITABLE = frozenset(
     {
         "label",
@@ -59,24 +67,33 @@ class ModelService:
         return found
 
     async def info(self, provider: str, model: str) -> ModelInfo:
-        """What is known of one model.
+        """What is known of one model. A server that does not tell, or not within ``METADATA_S``, leaves what the profile table assumes.
 
         Raises:
             NotFoundError: no such provider, or the local provider has no such model.
             UsageError: the provider is disabled.
-            ProviderError: the server cannot be reached and nothing is known of the model.
         """
         now = self._context.clock.monotonic()
         known = self._known.get((provider, model))
         # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
-        if known is not None and (now - known[0] < KNOWN_FOR_S or known[1].source == "user"):
+        if known is not None and (now < known[0] or known[1].source == "user"):
             return known[1]
         edited = await self._edited(provider, model)
         if edited is not None:
-            self._known[provider, model] = (now, edited)
+            self._known[provider, model] = (now + KNOWN_FOR_S, edited)
             return edited
-        info = await (await self._context.providers.provider(provider)).model_info(model)
-        self._known[provider, model] = (now, info)
+        config, server = await self._context.providers.get(provider), await self._context.providers.provider(provider)
+        known_for = KNOWN_FOR_S
+        try:
+            async with asyncio.timeout(METADATA_S):
+                info = await server.model_info(model)
+        except (ProviderError, TimeoutError) as error:
+            if config.kind is ProviderKind.LOCAL:
+                raise
+            # Whatever keeps the server from telling (no such page, a fault, silence), a request may still work, or say why not.
+            _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
+            info, known_for = merge_profile(config.kind, ModelInfo(provider=provider, name=model)), UNKNOWN_FOR_S
+        self._known[provider, model] = (now + known_for, info)
         return info
 
     async def update(self, info: ModelInfo) -> ModelInfo:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from threading import Thread
-from typing import TypeVar
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.i18n import N_, _
-from atelier_desk.tools import files
-from atelier_desk.tools.custom import FunctionTool
+from atelier_desk.threads import in_storage_thread
+from atelier_desk.tools import file_tool, files
+from atelier_desk.tools.file_tool import FileTool
 from atelier_desk.tools.files import FileStatus, ToolFile
+from atelier_desk.tools.process import ToolProcesses
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 LOAD_S = 10.0
 """Seconds a file may take to run before it counts as broken: one that hangs must not keep Atelier from opening."""
@@ -71,12 +67,17 @@ class _Loaded:
 
 
 class OwnToolService:
-    """The own tools. Changes are announced as ``tool`` with the file's name."""
+    """The own tools. Changes are announced as ``tool`` with the file's name.
+
+    Attributes:
+        processes: where the files run; none of them ever runs in this process.
+    """
 
     load_s = LOAD_S
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self.processes = ToolProcesses()
         self._loaded: dict[str, _Loaded] = {}
         self._changing = asyncio.Lock()
 
@@ -160,31 +161,45 @@ class OwnToolService:
         for name, loaded in before.items():
             if name not in wanted or wanted[name].sha256 != loaded.sha256 or loaded.error is not None:
                 self._drop(name)
+        missing = [file for name, file in wanted.items() if name not in self._loaded]
+        described = dict(zip((file.name for file in missing), await asyncio.gather(*map(self._describe, missing)), strict=True))
         for name, file in wanted.items():
             if name not in self._loaded:
-                await self._load(file)
+                self._register(file, described[name])
         return [name for name in sorted({*before, *self._loaded}) if before.get(name) != self._loaded.get(name)]
 
     async def _load(self, file: ToolFile) -> None:
+        self._register(file, await self._describe(file))
+
+    def _register(self, file: ToolFile, found: tuple[FileTool, ...] | AtelierError) -> None:
         try:
-            tools = await self._run(file)
-            self._context.registry.register_all(tools)
+            if isinstance(found, AtelierError):
+                raise found
+            self._context.registry.register_all(found)
         except AtelierError as error:
             log.warning("tool file %s is not loaded: %s", file.name, error)
             self._loaded[file.name] = _Loaded(file.sha256, error=error)
         else:
-            self._loaded[file.name] = _Loaded(file.sha256, tuple(tool.name for tool in tools))
+            self._loaded[file.name] = _Loaded(file.sha256, tuple(tool.name for tool in found))
 
-    async def _run(self, file: ToolFile) -> tuple[FunctionTool, ...]:
+    async def _describe(self, file: ToolFile) -> tuple[FileTool, ...] | AtelierError:
+        """The file's tools, or what is wrong with it."""
         try:
             async with asyncio.timeout(self.load_s):
-                return await _in_daemon(lambda: files.run(file))
+                described = await self.processes.describe(file)
         except TimeoutError:
-            raise UsageError(
+            return UsageError(
                 N_("The file {name} took longer than {seconds} seconds to load. Do the work inside the functions."),
                 name=file.name,
                 seconds=f"{self.load_s:g}",
-            ) from None
+            )
+        except AtelierError as error:
+            return error
+        return tuple(file_tool.make(file, each, self.processes) for each in described)
+
+    async def aclose(self) -> None:
+        """End every process in which a file runs."""
+        await self.processes.aclose()
 
     def _drop(self, file: str) -> None:
         loaded = self._loaded.pop(file, None)
@@ -202,7 +217,7 @@ class OwnToolService:
 
     async def _files(self) -> builtins.list[ToolFile]:
         confirmed = await self._confirmed()
-        return await asyncio.to_thread(files.list_candidates, self.folder, confirmed)
+        return await in_storage_thread(files.list_candidates, self.folder, confirmed)
 
     async def _file(self, name: str) -> ToolFile:
         found = await self._files()
@@ -211,18 +226,3 @@ class OwnToolService:
                 return file
         names = ", ".join(file.name for file in found) or _("none")
         raise NotFoundError(N_("There is no file {name} in {folder}. Files: {names}."), name=name, folder=self.folder, names=names)
-
-
-async def _in_daemon(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread the program does not wait for at its end; what it gives after a cancellation is dropped."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()
-
-    def target() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=target, name="own-tools", daemon=True).start()
-    return await asyncio.wrap_future(future)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind, header_variable
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
 from atelier_desk.engine.services.context import ServiceContext
@@ -16,6 +18,10 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.detect import DetectedServer
+
+
+OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"})
+"""What each request says of itself: not for its owner to set."""
 
 
 class ProviderService:
@@ -43,10 +49,14 @@ class ProviderService:
     async def save(self, config: ProviderConfig, *, new: bool = False) -> ProviderConfig:
         """Store a provider; with ``new`` the name must be free. Its open connection is closed, the next use opens one as configured."""
         _check(config)
-        known = {each.name for each in await self.list()}
+        if config.ca_file:
+            config = config.model_copy(update={"ca_file": str(await asyncio.to_thread(_checked_ca_file, config))})
+        known = {each.name: each for each in await self.list()}
         if new and config.name in known:
             raise ConflictError(N_("There is a provider {name} already."), name=config.name)
         await self._context.repos.providers.save(config)
+        if config.name in known:
+            await self._forget_headers(known[config.name], keep=config)
         await self._forget(config.name)
         self._context.bus.changed("provider", config.name)
         return config
@@ -61,22 +71,26 @@ class ProviderService:
             raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
         if config.has_key:
             await asyncio.to_thread(self._context.vault.delete, name)
+        await self._forget_headers(config)
         await self._context.repos.providers.delete(name)
         await self._forget(name)
         self._context.bus.changed("provider", name)
 
     async def test(self, name: str) -> ProviderHealth:
-        """Reach the server and list its models; a server's fault is a result, not an error."""
+        """Reach the server and list its models; a server's fault is a result, not an error, and so is a key that is not there.
+
+        Where nothing answers as it should, other addresses of the same host are tried (see ``llm.address``).
+        """
         try:
             return await (await self.provider(name)).test()
         except ProviderError as error:
             return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
 
     async def models(self, name: str) -> builtins.list[ModelInfo]:
-        """The models the server offers, with what the user changed about them."""
+        """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
         offered = await (await self.provider(name)).list_models()
         edited = {info.name: info for info in await self._context.repos.models.list(name)}
-        return [edited.get(info.name, info) for info in offered]
+        return [edited.pop(info.name, info) for info in offered] + ([] if offered else [*edited.values()])
 
     async def set_key(self, name: str, key: str) -> bool:
         """Put the API key into the keyring.
@@ -91,6 +105,21 @@ class ProviderService:
         kept = await asyncio.to_thread(self._context.vault.set, name, key)
         await self.save(config.model_copy(update={"has_key": True}))
         return kept
+
+    async def set_headers(self, name: str, values: Mapping[str, str]) -> bool:
+        """Put values of request headers into the keyring and name the headers in the configuration.
+
+        Returns:
+            False when this machine has no keyring: the values are then known until the program ends.
+
+        Raises:
+            ProviderError: a text cannot be the value of a header (code ``auth``).
+        """
+        config = await self.get(name)
+        await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
+        kept = [await asyncio.to_thread(self._context.vault.set_header, name, header, value) for header, value in values.items()]
+        await self._forget(name)
+        return all(kept)
 
     async def clear_key(self, name: str) -> None:
         """Remove the API key from the keyring."""
@@ -135,6 +164,13 @@ class ProviderService:
         for provider in opened:
             await provider.aclose()
 
+    async def _forget_headers(self, config: ProviderConfig, *, keep: ProviderConfig | None = None) -> None:
+        """Take values out of the keyring that no header needs any more."""
+        kept = {header.lower() for header, form in keep.headers.items() if not form} if keep is not None else set()
+        for header, form in config.headers.items():
+            if not form and header.lower() not in kept:
+                await asyncio.to_thread(self._context.vault.delete_header, config.name, header)
+
     async def _forget(self, name: str) -> None:
         self._context.models.forget(name)
         async with self._lock:
@@ -167,11 +203,41 @@ def _check(config: ProviderConfig) -> None:
             )  # fmt: skip
         if parts.username or parts.password:
             raise UsageError(N_("Do not put a password or key into the address; set it as the provider's key."), code="secret_in_url")
+        from atelier_desk.llm.transport import checked_base_url
+
+        checked_base_url(config.base_url)
     if config.api_key_env and not config.api_key_env.isidentifier():
         raise UsageError(
             N_("{name} is not the name of an environment variable; give the variable's name, never the key itself."),
             code="invalid_env", name=_hidden(config.api_key_env),
         )  # fmt: skip
+
+    for header, form in config.headers.items():
+        if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
+            raise UsageError(
+                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                code="invalid_header", header=_hidden(header), own=", ".join(sorted(OWN_HEADERS)),
+            )  # fmt: skip
+        if form and not header_variable(form):
+            raise UsageError(
+                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
+                code="invalid_header", header=header,
+            )  # fmt: skip
+    if len({header.lower() for header in config.headers}) < len(config.headers):
+        raise UsageError(N_("Each header can be given once."), code="invalid_header")
+
+
+def _checked_ca_file(config: ProviderConfig) -> Path:
+    """The whole path of the CA file. Raises UsageError when no certificates can be read from it."""
+    from atelier_desk.llm.transport import check_ca_file
+
+    path = Path(config.ca_file).expanduser().absolute()
+    try:
+        check_ca_file(config.name, str(path))
+    except ProviderError as error:
+        params: dict[str, Any] = dict(error.params)
+        raise UsageError(error.template, code="ca_file", **params) from None
+    return path
 
 
 def _hidden(text: str) -> str:

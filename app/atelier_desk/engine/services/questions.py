@@ -47,13 +47,14 @@ class QuestionService:
         return await self._context.repos.questions.get(question_id)
 
     async def answer(self, question_id: str, answer: QuestionAnswer) -> UserQuestion:
-        """Answer a pending question; its run goes on.
+        """Answer a pending question; its run goes on. The text is kept without the white space around it.
 
         Raises:
             UsageError: the answer breaks the question's rules (code ``option``, ``unknown_option``, ``no_text`` or ``text``).
             ConflictError: it was answered, skipped or timed out meanwhile.
         """
         asked = await self._open(question_id)
+        answer = answer.model_copy(update={"text_response": answer.text_response.strip()})
         code = answer.problem(asked.spec)
         if code is not None:
             raise self._refusal(code, asked)

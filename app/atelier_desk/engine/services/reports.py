@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Callable
 from pathlib import Path
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import LimitError, NotFoundError
+from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.i18n import N_, _
@@ -21,15 +23,32 @@ class ReportService:
     async def list(self, workflow_id: str) -> list[Report]:
         return await self._context.repos.reports.list(workflow_id)
 
-    async def read(self, workflow_id: str, name: str) -> str:
-        """The report's Markdown."""
-        return await self._context.repos.reports.read(workflow_id, name)
+    async def read(self, workflow_id: str, name: str, *, check: bool = True) -> str:
+        """The report's Markdown; with ``check`` false also that of a file which is not as it was written.
+
+        Raises:
+            NotFoundError: there is no such report.
+            StorageError: ``damaged_file`` when another program changed the file or it is damaged, ``read_only`` when it cannot be read.
+        """
+        return await self._context.repos.reports.read(workflow_id, name, check=check)
+
+    async def accept(self, workflow_id: str, name: str) -> Report:
+        """Take the report's file as it is now, after a person changed it with another program.
+
+        Raises:
+            LimitError: it has more than 200 000 characters.
+            NotFoundError: there is no such report.
+            StorageError: its file cannot be read.
+        """
+        _check_length(await self.read(workflow_id, name, check=False))
+        report = await self._context.repos.reports.accept(workflow_id, name)
+        self._context.bus.changed("report", workflow_id)
+        return report
 
     async def write(self, workflow_id: str, name: str, text: str) -> Report:
         """Create a report or replace its text, at most 200 000 characters; the name is a plain file name without folders."""
         name = report_name(name)
-        if len(text) > limits.REPORT:
-            raise LimitError(N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text))
+        _check_length(text)
         await self._context.repos.workflows.get(workflow_id)
         now = self._context.clock.now()
         size = len(text.encode("utf-8"))
@@ -38,13 +57,20 @@ class ReportService:
             report = Report(workflow_id=workflow_id, name=name, size=size, author=_("You"), created_at=now, updated_at=now)
         else:
             report = old.model_copy(update={"size": size, "updated_at": now})
-        await self._context.repos.reports.save(report, text)
+        stored = await self._context.repos.reports.save(report, text)
         self._context.bus.changed("report", workflow_id)
-        return report
+        return stored
 
-    async def delete(self, workflow_id: str, name: str) -> str:
-        """Remove a report; gives its text, so that ``write`` can undo it."""
-        text = await self.read(workflow_id, name)
+    async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
+        """Read every report of every workflow. Gives how many there are, and the error of each that is missing or not as it was written."""
+        return await self._context.repos.reports.check_all(progress)
+
+    async def delete(self, workflow_id: str, name: str) -> str | None:
+        """Remove a report; gives its text, so that ``write`` can undo it, or None when its file is gone."""
+        try:
+            text = await self.read(workflow_id, name, check=False)
+        except StorageError:
+            text = None
         await self._context.repos.reports.delete(workflow_id, name)
         self._context.bus.changed("report", workflow_id)
         return text
@@ -59,3 +85,8 @@ class ReportService:
             return await self._context.repos.reports.get(workflow_id, name)
         except NotFoundError:
             return None
+
+
+def _check_length(text: str) -> None:
+    if len(text) > limits.REPORT:
+        raise LimitError(N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text))

@@ -23,6 +23,7 @@ class WaitingStep:
 
     Attributes:
         root_run_id: what ``RunManager.step`` takes to let the whole team do one.
+        interrupted: it waits for no step, but was cut off.
         tools: the calls that would run, by tool name in order; empty when the model would be asked.
     """
 
@@ -31,6 +32,7 @@ class WaitingStep:
     agent_name: str
     depth: int
     tools: tuple[str, ...] = ()
+    interrupted: bool = False
 
 
 async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep, ...]:
@@ -49,12 +51,14 @@ async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep
     return tuple(sorted(found, key=lambda step: step.depth))
 
 
-async def paused_by_hand(atelier: Atelier, workflow_id: str) -> WaitingStep | None:
-    """The workflow's root run when a person paused it; None when it works, waits for something else or is over."""
+async def held_root(atelier: Atelier, workflow_id: str) -> WaitingStep | None:
+    """The workflow's root run when a person paused it or what worked on it ended; None when it works, waits otherwise or is over."""
     run_id = atelier.runs.active(workflow_id)
     if run_id is None or (await atelier.workflows.get(workflow_id)).status in _AT_REST:
         return None
     row = await atelier.repos.runs.get(run_id)
+    if row.status is RunStatus.INTERRUPTED:
+        return WaitingStep(run_id, run_id, row.agent_name, 0, interrupted=True)
     if row.status is not RunStatus.PAUSED or not await _by_hand(atelier, run_id):
         return None
     return WaitingStep(run_id, run_id, row.agent_name, 0)

@@ -15,7 +15,7 @@ from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 
-EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_assigned"})
+EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_assigned", "duration_ms"})
 
 
 class TaskService:
@@ -84,7 +84,7 @@ class TaskService:
         return await self._record("create", task)
 
     async def update(self, workflow_id: str, task_id: str, **fields: Any) -> Task:
-        """Change name, description, priority, dependencies or the agent it is assigned to."""
+        """Change name, description, priority, dependencies, the agent it is assigned to, or the milliseconds it took."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."), names=", ".join(unknown),

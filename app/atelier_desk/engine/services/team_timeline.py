@@ -23,6 +23,7 @@ from atelier_desk.domain.events import (
     ModelReplied,
     ParentAnswered,
     ParentAsked,
+    PauseReason,
     QuestionAnswered,
     QuestionAsked,
     ReplyInterrupted,
@@ -220,7 +221,8 @@ class _Track:
                 self._model(event, self._body.agent.model, "error", 0)
             self._end, self._status = event.time, RunStatus.ERROR.value
             return
-        self._status = RunStatus.PAUSED.value
+        interrupted = body.reason is PauseReason.INTERRUPTED
+        self._status = (RunStatus.INTERRUPTED if interrupted else RunStatus.PAUSED).value
         self._begin("paused", event, "paused", body.reason.value, "")
 
     def _begin_wait(self, event: RunEvent, label: str, call_id: str) -> None:

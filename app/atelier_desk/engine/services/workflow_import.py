@@ -138,7 +138,10 @@ def _paused(run: Run, events: tuple[RunEvent, ...], stream_seq: int) -> tuple[Ru
 def _at_rest(file: WorkflowFile) -> WorkflowStatus:
     if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
         return WorkflowStatus.WAITING
+    if any(run.status is RunStatus.INTERRUPTED for run in file.runs):
+        return WorkflowStatus.INTERRUPTED
     if any(not run.status.final for run in file.runs):
         return WorkflowStatus.PAUSED
     status = file.workflow.status
-    return WorkflowStatus.IDLE if status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED) else status
+    over = status in (WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR)
+    return status if over else WorkflowStatus.IDLE

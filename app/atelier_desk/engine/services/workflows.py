@@ -52,13 +52,16 @@ class WorkflowService:
 
         return TranscriptReader(self._context)
 
-    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = ()) -> Workflow:
-        """A new workflow; without a name it gets one from its first message (``name_after``)."""
+    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
+        """A new workflow; without a name it gets one from its first message (``name_after``). ``id`` replaces the one it would get."""
         given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        workflow = checks.build(Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now)
+        fields = {"id": id} if id else {}
+        workflow = checks.build(
+            Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now, **fields
+        )
         await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
         return workflow

@@ -225,6 +225,9 @@ class TeamDesk:
                 valid = ", ".join(sorted({self._section(name) for name in own} - {""})) or "none"
                 raise ToolError(f"There is no tool section {section}. Sections: {valid}.", code="unknown_section")
             names += [name for name in own if self._section(name) == section]
+        if request.sections:
+            # Planning recurses, whatever else was chosen, as long as the depth allows.
+            names += [name for name in PLANNERS if name in own]
         return tuple(dict.fromkeys(names))
 
     def _known_tools(self, names: Sequence[str], own: Sequence[str]) -> None:

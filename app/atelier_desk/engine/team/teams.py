@@ -33,6 +33,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import team as rules
+from atelier_desk.engine.run.prompt import with_handed
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.run.state import EntryKind, RunState
 from atelier_desk.engine.team.breakers import AgentBreakers
@@ -322,7 +323,7 @@ def _refused_call(state: RunState) -> str | None:
 
 
 def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], now: datetime) -> ChildFinished:
-    """How a run's end is told to its parent: the report is what it gave, else the last it said."""
+    """How a run's end is told to its parent: the report is what it gave, else the last it said, with what it handed over on the way."""
     status = ENDS[end.status]
     report = end.result or end.summary
     if end.result and end.summary:
@@ -331,6 +332,7 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         said = [body.content for body in bodies if isinstance(body, ReplyInterrupted) and body.content]
         replies = [entry.text for entry in state.entries if entry.kind is EntryKind.REPLY and entry.text]
         report = said[-1] if said else replies[-1] if replies else ""
+    report = with_handed(report, state.handed)
     started = state.started_at
     error = end.error
     if not error and status is ChildStatus.CANCELLED:

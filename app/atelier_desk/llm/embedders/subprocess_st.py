@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk import children
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
 from atelier_desk.llm.embedders.st_process import LENGTH, MAX_FRAME
-from atelier_desk.llm.local.process import child_environment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,8 @@ class SentenceTransformersEmbedder:
             await self.aclose()
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", _MODULE,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=child_environment(),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env=children.environment(),
             )  # fmt: skip
             self._process = process
             try:

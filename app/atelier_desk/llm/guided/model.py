@@ -138,7 +138,14 @@ class GuidedModel:
         if len(choices) == 1:
             return
         request = ChatRequest(
-            model=turn.request.model, messages=(), raw_prompt=prompt, grammar=one_of(choices), temperature=0.0, max_tokens=96, stop=("\n",)
+            model=turn.request.model,
+            messages=(),
+            raw_prompt=prompt,
+            grammar=one_of(choices),
+            temperature=0.0,
+            max_tokens=96,
+            stop=("\n",),
+            retry=turn.request.retry,
         )
         async with aclosing(self._asked(request)) as deltas:
             async for delta in deltas:

@@ -47,8 +47,8 @@ class LocalCompletion(LocalChat):
             body["json_schema"] = request.response_schema
         return {**body, "prompt": request.raw_prompt}
 
-    def parser(self, request: ChatRequest, content_type: str) -> StreamParser:
-        return _CompletionParser(request, Where(self.name, request.model), whole=content_type == "application/json")
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return _CompletionParser(request, where)
 
 
 class _CompletionParser(ChatCompletionParser):

@@ -90,8 +90,9 @@ class ModelStore:
             found=", ".join(model.name for model in models) or "-",
         )
 
-    def check(self, model: LocalModel) -> GgufHead:
-        """Make sure the file is whole, and return its head. A SHA-256 is computed once for a size and modification time.
+    def check(self, model: LocalModel, *, again: bool = False) -> GgufHead:
+        """Make sure the file is whole, and return its head. A SHA-256 is computed once for a size and modification time; with ``again`` in
+        any case, which alone notices what a disk did to the file.
 
         Raises:
             ProviderError: codes ``model_missing``, ``model_empty``, ``model_cut``, ``model_damaged``, ``model_format``.
@@ -107,7 +108,7 @@ class ModelStore:
         if status.st_size < needed:
             raise _cut(model, status.st_size, needed)
         if model.sha256 is not None:
-            self._check_sha256(model, status)
+            self._check_sha256(model, status, again)
         return head
 
     def info(self, model: LocalModel, provider: str) -> ModelInfo:
@@ -170,12 +171,12 @@ class ModelStore:
                 N_("The model file {path} cannot be read: {reason}"), code="model_unreadable", path=model.path, reason=error
             ) from error
 
-    def _check_sha256(self, model: LocalModel, status: os.stat_result) -> None:
+    def _check_sha256(self, model: LocalModel, status: os.stat_result, again: bool) -> None:
         known = self._manifest()["checked"].get(str(model.path), {})
         stamp = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
-        if all(known.get(key) == value for key, value in stamp.items()):
+        if not again and all(known.get(key) == value for key, value in stamp.items()):
             actual = known.get("sha256")
-        elif self._verified.get(str(model.path)) == (status.st_size, status.st_mtime_ns):
+        elif not again and self._verified.get(str(model.path)) == (status.st_size, status.st_mtime_ns):
             return
         else:
             actual = sha256_of(model.path)

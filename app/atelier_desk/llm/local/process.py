@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import secrets
 import sys
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from atelier_desk import children
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
 
@@ -59,7 +59,8 @@ class ServerProcess:
         """
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", module,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=child_environment(),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env={**children.environment(), "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
         server = cls(config, process, secrets.token_urlsafe(24))
         try:
@@ -142,15 +143,6 @@ class ServerProcess:
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
             self._log.append(line.decode("utf-8", "replace").rstrip())
-
-
-def child_environment() -> dict[str, str]:
-    """This process's environment, with this package importable whatever the working directory is."""
-    import atelier_desk
-
-    root = str(Path(atelier_desk.__file__).resolve().parent.parent)
-    inherited = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, inherited] if inherited else [root]), "PYTHONUNBUFFERED": "1"}
 
 
 def _parse(line: bytes) -> dict[str, object]:

@@ -154,6 +154,10 @@ class MemoryRepository(Repository[Memory]):
         """Delete what has expired by now. Returns how many there were."""
         return await self._delete_where("expires_at != NONE AND expires_at <= $now", {"now": self._store.clock.now()})
 
+    async def has_workflow(self, workflow_id: str) -> bool:
+        """Whether there is such a workflow to keep memories in."""
+        return bool(await self._store.query("SELECT id FROM $workflow", workflow=record("workflow", workflow_id)))
+
     async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
         """What there is, expired memories left out: ``total``, ``workflow`` and ``general`` counts, ``by_type`` and ``tags`` with counts.
 

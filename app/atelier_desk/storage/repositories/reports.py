@@ -1,26 +1,37 @@
-"""Reports: index rows in the database, texts as Markdown files."""
+"""Reports: index rows in the database, texts as Markdown files whose SHA-256 is in the row."""
 
 from __future__ import annotations
 
 import asyncio
+import builtins
+import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, tables
+from atelier_desk.storage import errors, files, tables
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import plain_name, write_atomic
+from atelier_desk.storage.files import report_path
 from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import search_text
+from atelier_desk.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
+CHANGED = N_(
+    "The report file {path} is not as Atelier wrote it: another program changed it, or it is damaged. "
+    "Look at it. To keep it as it is now: atelier reports accept {workflow} {name}. Or write it again, or restore a backup."
+)
+
+T = TypeVar("T")
 
 
 class ReportRepository(Repository[Report]):
-    """Reports by workflow and name. The file is written first: a row always has its file."""
+    """Reports by workflow and name. What a row says of its file is compared whenever the file is read."""
 
     table = tables.REPORTS
     what = "report"
@@ -28,6 +39,8 @@ class ReportRepository(Repository[Report]):
     def __init__(self, store: Store, datadir: DataDir) -> None:
         super().__init__(store)
         self._datadir = datadir
+        self._one = asyncio.Lock()
+        """Held from the row to its file and back: a reader must not see the row of one version beside the file of the next."""
 
     def path(self, workflow_id: str, name: str) -> Path:
         """Where a report's text is.
@@ -35,25 +48,33 @@ class ReportRepository(Repository[Report]):
         Raises:
             UsageError: the name or the id is no plain file name.
         """
-        return self._datadir.reports / plain_name(workflow_id) / f"{plain_name(name)}.md"
+        return report_path(self._datadir.reports, workflow_id, name)
 
     async def save(self, report: Report, text: str) -> Report:
-        """Write the file and its row; a report of the same name is replaced and keeps its id. Returns the row, its size in bytes.
+        """Write the file and its row; a report of the same name is replaced and keeps its id. Returns the row, with size and hash.
+
+        Begun, it is done to its end, also when the caller is cancelled. A program killed in the middle leaves the old report or the new.
 
         Raises:
             NotFoundError: the workflow is gone.
             UsageError: the name is no plain file name.
         """
+        return await asyncio.shield(self._save(report, text))
+
+    async def _save(self, report: Report, text: str) -> Report:
         path = self.path(report.workflow_id, report.name)
         data = text.encode("utf-8", errors="replace")
-        existing = await self._by_name(report.workflow_id, report.name)
-        stored = report.model_copy(update={"size": len(data), **({"id": existing.id} if existing else {})})
-        await self._store.write(guard(report.workflow_id))
-        try:
-            await asyncio.to_thread(write_atomic, path, data)
-        except OSError as error:
-            raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
-        content = {**self.table.encode(stored), "search": search_text(report.name, text)}
+        async with self._one:
+            existing = await self._by_name(report.workflow_id, report.name)
+            await self._store.write(guard(report.workflow_id))
+            await _in_thread(path, lambda: files.stage(path, data))
+            stored = await self._write_row(report.model_copy(update={"id": existing.id}) if existing else report, data)
+            await _in_thread(path, lambda: files.put_in_place(path))
+        return stored
+
+    async def _write_row(self, report: Report, data: bytes) -> Report:
+        stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
+        content = {**self.table.encode(stored), "search": search_text(report.name, _text(data))}
         statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content})
         await self._store.write(guard(report.workflow_id), statement)
         return stored
@@ -69,19 +90,53 @@ class ReportRepository(Repository[Report]):
             raise self.missing(name)
         return found
 
-    async def read(self, workflow_id: str, name: str) -> str:
-        """A report's text.
+    async def read(self, workflow_id: str, name: str, *, check: bool = True) -> str:
+        """A report's text; with ``check`` false also one that is not as it was written.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            StorageError: ``damaged_file`` when the file is not the one its row tells of, ``read_only`` when it cannot be read.
+        """
+        async with self._one:
+            report = await self.get(workflow_id, name)
+            path = self.path(workflow_id, name)
+            data = await _in_thread(path, lambda: files.read_hashed(path, report.sha256))
+            if data is None and check:
+                raise StorageError(CHANGED, code="damaged_file", path=path, workflow=workflow_id, name=shlex.quote(name))
+            return _text(await _in_thread(path, path.read_bytes) if data is None else data)
+
+    async def accept(self, workflow_id: str, name: str) -> Report:
+        """Take the file as it is now for the report, after another program changed it. Returns the new row.
 
         Raises:
             NotFoundError: there is none of that name.
             StorageError: its file cannot be read.
         """
-        await self.get(workflow_id, name)
-        path = self.path(workflow_id, name)
-        try:
-            return (await asyncio.to_thread(path.read_bytes)).decode("utf-8", errors="replace")
-        except OSError as error:
-            raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
+        async with self._one:
+            report = await self.get(workflow_id, name)
+            path = self.path(workflow_id, name)
+            data = await _in_thread(path, path.read_bytes)
+            if files.sha256(data) == report.sha256:
+                return report
+            return await self._write_row(report.model_copy(update={"updated_at": self._store.clock.now()}), data)
+
+    async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
+        """Read the file of every report. Gives how many there are, and the error of each that is missing or not as it was written.
+
+        ``progress`` is told how many of how many were read.
+        """
+        found: builtins.list[StorageError] = []
+        reports = await self._select("ORDER BY id")
+        for number, report in enumerate(reports, 1):
+            try:
+                await self.read(report.workflow_id, report.name)
+            except NotFoundError:
+                continue  # deleted meanwhile
+            except StorageError as error:
+                found.append(error)
+            if progress:
+                progress(number, len(reports))
+        return len(reports), found
 
     async def list(self, workflow_id: str) -> list[Report]:
         """All reports of a workflow, by name."""
@@ -93,16 +148,28 @@ class ReportRepository(Repository[Report]):
         Raises:
             NotFoundError: there is none of that name.
         """
-        found = await self.get(workflow_id, name)
-        row = self.table.record(found.id)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
-        )
-        path = self.path(workflow_id, name)
-        await asyncio.to_thread(path.unlink, missing_ok=True)
+        async with self._one:
+            found = await self.get(workflow_id, name)
+            row = self.table.record(found.id)
+            await self._store.write(
+                Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
+            )
+            path = self.path(workflow_id, name)
+            await in_storage_thread(files.remove, path)
 
     async def _by_name(self, workflow_id: str, name: str) -> Report | None:
         found = await self._select(
             "WHERE workflow = $workflow AND name = $name LIMIT 1", workflow=record("workflow", workflow_id), name=name
         )
         return found[0] if found else None
+
+
+async def _in_thread(path: Path, work: Callable[[], T]) -> T:
+    try:
+        return await in_storage_thread(work)
+    except OSError as error:
+        raise StorageError(UNREADABLE, code="read_only", path=path, reason=error.strerror or str(error)) from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")

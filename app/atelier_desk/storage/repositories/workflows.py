@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import shutil
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from atelier_desk.storage.repositories.base import Repository, guard, page_size,
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, excerpt
+from atelier_desk.threads import in_storage_thread
 
 OWNED = (
     "partial_reply",
@@ -140,7 +140,7 @@ class WorkflowRepository(Repository[Workflow]):
         results = await self._store.transact(*statements)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(OWNED, results[1::2], strict=False)}
         self._purged(workflow_id)
-        await asyncio.to_thread(self._delete_reports, workflow_id)
+        await in_storage_thread(self._delete_reports, workflow_id)
         return {"workflow": 1, **counts}
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:

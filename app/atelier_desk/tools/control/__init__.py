@@ -1,4 +1,7 @@
-"""Control tools: what a model says to the loop itself. The loop stops at such a call and goes on when its result is there."""
+"""Control tools: what a model says to the loop itself. The loop stops at such a call and goes on when its result is there.
+
+Every agent has them, in every tool mode, without listing them; only a guided model, which calls no tools by itself, is not shown them.
+"""
 
 from __future__ import annotations
 

@@ -11,13 +11,12 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.describe import About
 from atelier_desk.tools.teams.base import ChildId, NotBlank, listed, team_of
 
 
 class AnswerChildInput(Input):
     child_id: ChildId
-    message: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.MESSAGE, description="Your answer to its question.")
+    message: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.MESSAGE)
 
 
 class AnswerChildTool(ControlTool):
@@ -26,13 +25,7 @@ class AnswerChildTool(ControlTool):
     name: ClassVar[str] = "answer_child"
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = AnswerChildInput
-    about: ClassVar[About] = About(
-        what="Answers the question of a sub-agent that waits for you, and gives you its report when it is done.",
-        when="a result says that a sub-agent is waiting for you.",
-        when_not="only the user knows the answer: ask first (wait_user_response), then answer.",
-        example={"child_id": "<child_id of the question>", "message": "Yes, include the archived files."},
-        limits=(f"message {limits.MESSAGE} characters",),
-    )
+    what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         children = await team_of(context, starting=False).children()

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.tools.base import Tool, ToolCategory
+from atelier_desk.tools.schema import parameters_of, variants_of
+
+_SENT = ("type", "enum", "items", "properties", "required")
+"""What a definition says of each parameter; limits and defaults are held by validation, whose errors name them."""
 
 
-class ControlTool(DescribedTool):
-    """Called by the model directly, in no section; running one again changes nothing more."""
+class ControlTool(Tool):
+    """Called by the model directly, in no section; running one again changes nothing more.
+
+    Their definitions go along with every request of every agent, so they are short where other tools follow the description template:
+    one or two sentences, and parameters by name and type alone.
+
+    Attributes:
+        what: the sentences.
+    """
 
     category: ClassVar[ToolCategory] = ToolCategory.CONTROL
     section: ClassVar[str] = ""
     idempotent: ClassVar[bool] = True
     awaits_external_response: ClassVar[bool] = True
+    what: ClassVar[str]
+
+    @property
+    def description(self) -> str:
+        return self.what
+
+    def definition(self) -> ToolSpec:
+        return ToolSpec(name=self.name, description=self.what, parameters=_brief(parameters_of(self)), variants=variants_of(self))
+
+
+def _brief(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with nothing but names, types and choices."""
+    brief = {key: schema[key] for key in _SENT if key in schema}
+    if "items" in brief:
+        brief["items"] = _brief(brief["items"])
+    if "properties" in brief:
+        brief["properties"] = {name: _brief(each) for name, each in brief["properties"].items()}
+    return brief

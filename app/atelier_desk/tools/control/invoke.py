@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
@@ -11,11 +11,9 @@ from pydantic import BeforeValidator, Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.modes import INVOKE
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.validation import InvalidArgumentsError, validate
-
-INVOKE = "invoke_tool"
 
 
 def _parsed(value: Any) -> Any:
@@ -29,8 +27,8 @@ def _parsed(value: Any) -> Any:
 
 
 class InvokeToolInput(Input):
-    tool_name: str = Field(min_length=1, max_length=128, description="A name from the list of available tools.")
-    arguments: Annotated[dict[str, Any], BeforeValidator(_parsed)] = Field(default={}, description="The tool's own arguments, an object.")
+    tool_name: str = Field(min_length=1, max_length=128)
+    arguments: Annotated[dict[str, Any], BeforeValidator(_parsed)] = Field(default={})
 
 
 class InvokeTool(ControlTool):
@@ -41,28 +39,25 @@ class InvokeTool(ControlTool):
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 0.0
     input: ClassVar[Any] = InvokeToolInput
-    about: ClassVar[About] = About(
-        what="Calls one of the available tools by its name.",
-        when="you need a tool from the list of available tools.",
-        when_not="the tool is one you can call directly.",
-        example={"tool_name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "12 * 7"}},
-    )
+    what: ClassVar[str] = "Call a tool of the list by its name."
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if context.registry is None:
             raise ToolError("No tools are available in this run.", code="unknown_tool")
-        target = unwrap(INVOKE, {"tool_name": input.tool_name, "arguments": input.arguments}, context.registry)
+        target = unwrap(INVOKE, {"tool_name": input.tool_name, "arguments": input.arguments}, context.registry, context.enabled_tools)
         if isinstance(target, ToolResult):
             return target
         name, arguments = target
         return await context.registry.execute(name, arguments, context)
 
 
-def unwrap(call_name: str, arguments: Mapping[str, Any], registry: ToolRegistry) -> tuple[str, dict[str, Any]] | ToolResult:
+def unwrap(
+    call_name: str, arguments: Mapping[str, Any], registry: ToolRegistry, own: Sequence[str] | None = None
+) -> tuple[str, dict[str, Any]] | ToolResult:
     """The tool and arguments a call really means: those inside ``invoke_tool``, or the call's own.
 
     A ``ToolResult`` is the error for the model: arguments that do not fit, ``invoke_tool`` within itself, or an unknown name with the
-    closest ones.
+    closest ones of ``own``, the names the run may call (None: all).
     """
     if call_name != INVOKE:
         return call_name, dict(arguments)
@@ -73,7 +68,7 @@ def unwrap(call_name: str, arguments: Mapping[str, Any], registry: ToolRegistry)
     if checked.tool_name == INVOKE:
         return ToolResult.failure("invoke_tool cannot call itself. Give the name of the tool to run as tool_name.", "invalid_arguments")
     if not registry.has(checked.tool_name):
-        return registry.unknown(checked.tool_name)
+        return registry.unknown(checked.tool_name, own)
     return checked.tool_name, checked.arguments
 
 

@@ -11,14 +11,15 @@ from atelier_desk.domain.errors import LimitError
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
-from atelier_desk.tools.describe import About
+
+HANDED_WHOLE = 8_000
+"""Characters up to which a sub-agent's result is handed over without being stored as a report as well."""
 
 
 class OutputInput(Input):
-    content: str = Field(min_length=1, max_length=limits.REPORT, description="What to show, Markdown.")
+    content: str = Field(min_length=1, max_length=limits.REPORT)
     type: Literal["message", "report", "result", "progress"] = Field(
         default="message",
-        description="message: say something; report: also kept as a report; result: what was asked for; progress: how far you are.",
     )
 
 
@@ -28,13 +29,7 @@ class OutputTool(ControlTool):
     name: ClassVar[str] = "output"
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = OutputInput
-    about: ClassVar[About] = About(
-        what="Shows content to the user (a sub-agent hands it to its parent) and lets you go on working.",
-        when="you have an intermediate result, a report to keep, or progress to tell during long work.",
-        when_not="it is your final answer (just answer, or task_complete), or a question (wait_user_response).",
-        example={"content": "# Survey\n\nThree findings …", "type": "report"},
-        limits=(f"content {limits.MESSAGE} characters", f"report {limits.REPORT} characters"),
-    )
+    what: ClassVar[str] = "Show text and go on. report: also kept. A sub-agent's result and report go to its parent."
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if input.type != "report" and len(input.content) > limits.MESSAGE:
@@ -45,7 +40,11 @@ class OutputTool(ControlTool):
                 report=limits.REPORT,
             )
         shown = (input.content, input.type)
-        if input.type != "report" or context.reports is None:
-            return ToolResult({"success": True, "message": "Shown"}, output=shown)
+        handed = context.depth > 0 and input.type in ("report", "result")
+        done = "Handed over: your parent reads it with your report" if handed else "Shown"
+        # A long result is stored too: many sub-agents' reports share what their parent can read at once.
+        stored = input.type == "report" or (handed and len(input.content) > HANDED_WHOLE)
+        if not stored or context.reports is None:
+            return ToolResult({"success": True, "message": done}, output=shown)
         report = await store_output(context, input.content)
-        return ToolResult({"success": True, "message": f"Shown and stored as report {report.name!r}", "report": report.name}, output=shown)
+        return ToolResult({"success": True, "message": f"{done}. Stored as report {report.name!r}", "report": report.name}, output=shown)

@@ -10,14 +10,11 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.base import AskParent, Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.describe import About
 from atelier_desk.tools.teams.base import NotBlank
 
 
 class WaitParentInput(Input):
-    message: Annotated[str, NotBlank] = Field(
-        min_length=1, max_length=limits.QUESTION, description="What you need to know from your parent."
-    )
+    message: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.QUESTION)
 
 
 class WaitParent(ControlTool):
@@ -26,13 +23,7 @@ class WaitParent(ControlTool):
     name: ClassVar[str] = "wait_parent"
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitParentInput
-    about: ClassVar[About] = About(
-        what="Asks the agent that started you and waits for its answer.",
-        when="you are a sub-agent and your prompt leaves out something you need.",
-        when_not="you were started by the user (wait_user_response), or can decide it yourself.",
-        example={"message": "Shall the comparison include the archived files?"},
-        limits=(f"message {limits.QUESTION} characters",),
-    )
+    what: ClassVar[str] = "Ask the agent that started you and wait."
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if context.depth == 0:

@@ -10,20 +10,18 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.core.user_question import ask
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.core.user_question import Placeholder, ask
 
 Label = Annotated[str, Field(min_length=1, max_length=limits.QUESTION_OPTION_LABEL)]
 
 
 class WaitUserResponseInput(Input):
-    question: str = Field(min_length=1, max_length=limits.QUESTION, description="The question, in the user's language.")
+    question: str = Field(min_length=1, max_length=limits.QUESTION)
     options: list[Label] = Field(
         default=[],
         max_length=limits.QUESTION_OPTIONS,
-        description="Answers to choose from; the user may add text. Free text when left out.",
     )
-    placeholder: str = Field(default="", max_length=limits.QUESTION_OPTION_LABEL, description="Hint shown in the empty text field.")
+    placeholder: Placeholder = ""
 
 
 class WaitUserResponse(ControlTool):
@@ -32,16 +30,7 @@ class WaitUserResponse(ControlTool):
     name: ClassVar[str] = "wait_user_response"
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitUserResponseInput
-    about: ClassVar[About] = About(
-        what="Asks the user a question and waits for the answer.",
-        when="you cannot go on without the user's decision or knowledge.",
-        when_not="you can find it out yourself, or only want to tell something (output).",
-        example={"question": "Which format do you want?", "options": ["PDF", "HTML"]},
-        limits=(
-            f"question {limits.QUESTION} characters",
-            f"{limits.QUESTION_OPTIONS} options of {limits.QUESTION_OPTION_LABEL} characters",
-        ),
-    )
+    what: ClassVar[str] = "Ask the user, when you cannot find it out, and wait."
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         options = _options(input.options)

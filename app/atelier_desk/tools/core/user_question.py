@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import CORE
+
+
+def _cut_placeholder(text: str) -> str:
+    most = limits.QUESTION_OPTION_LABEL
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+Placeholder = Annotated[str, AfterValidator(_cut_placeholder)]
+"""A hint is only a hint: one that is too long is cut, and the question is asked."""
 
 
 class Ask(Input):
@@ -22,9 +31,7 @@ class Ask(Input):
     options: list[QuestionOption] = Field(
         default=[], max_length=limits.QUESTION_OPTIONS, description="Required for checkbox and mixed: {id, label}, unique ids."
     )
-    text_placeholder: str = Field(
-        default="", alias="textPlaceholder", max_length=limits.QUESTION_OPTION_LABEL, description="Hint shown in the empty text field."
-    )
+    text_placeholder: Placeholder = Field(default="", alias="textPlaceholder", description="Hint shown in the empty text field.")
     text_required: bool = Field(default=False, alias="textRequired", description="For mixed: text must be given too.")
     context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user should know to answer.")
 

@@ -64,7 +64,10 @@ class Search(Input):
     tags: Tags = Field(default=[], description="Only memories with all of these tags.")
     scope: Scope = Field(default="both", description=SCOPE_TOLD)
     limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
-    threshold: Share = Field(default=0.7, description="How close to a full match: 0 keeps whatever matches at all, 1 only clear matches.")
+    threshold: Share = Field(
+        default=0.7,
+        description="How close to a clear match: 0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear matches alone.",
+    )
 
 
 class Update(Input):

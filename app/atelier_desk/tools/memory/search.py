@@ -14,6 +14,7 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
 from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.memory import ranking
 from atelier_desk.tools.memory.language import language
 from atelier_desk.tools.memory.vectors import VectorIndex, accepts
@@ -248,7 +249,7 @@ class MemorySearch:
         mask = vectors.mask(wanted)
         if mask is None:
             mask = vectors.set_mask(wanted, await self._memories.matching(wanted))
-        nearest, cosine = await asyncio.to_thread(vectors.nearest, made[0], mask, ranking.POOL)
+        nearest, cosine = await in_tool_thread(vectors.nearest, made[0], mask, ranking.POOL)
         if self._reembedding is None:
             return _Near(nearest, cosine, True)
         done, total = self._reembedding
@@ -304,8 +305,8 @@ class MemorySearch:
                     break
                 after = ids[-1]
                 fresh = [index for index, memory_id in enumerate(ids) if memory_id not in self._touched]
-                await asyncio.to_thread(vectors.load, [ids[index] for index in fresh], matrix[fresh])
-            await asyncio.to_thread(vectors.prepare)
+                await in_tool_thread(vectors.load, [ids[index] for index in fresh], matrix[fresh])
+            await in_tool_thread(vectors.prepare)
             if self._embedder is embedder:
                 self._vectors = vectors
             self._loading = None

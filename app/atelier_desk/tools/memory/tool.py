@@ -187,6 +187,11 @@ class MemoryTool(DescribedTool):
         return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
 
     async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
+        if not await _memories(context).has_workflow(input.workflow_id):
+            raise NotFoundError(
+                "There is no workflow {id}. Memory means what it meant before; use activate_general for the general memories.",
+                id=input.workflow_id,
+            )
         context.memory_scope["workflow_id"] = input.workflow_id
         return ToolResult.ok(
             workflow_id=input.workflow_id, message=f"Memory now means workflow {input.workflow_id} and the general memories"

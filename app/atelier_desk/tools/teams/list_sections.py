@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.modes import LIST_SECTIONS, section_list
-from atelier_desk.tools.sections import ALWAYS_AVAILABLE
+from atelier_desk.tools.modes import LIST_SECTIONS, always_available, section_list
 from atelier_desk.tools.teams.base import TeamTool, tools_of
 
 
@@ -33,4 +32,5 @@ class ListToolSections(TeamTool):
         return False
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        return ToolResult.ok(sections=section_list(*tools_of(context)), always_available=list(ALWAYS_AVAILABLE))
+        registry, enabled = tools_of(context)
+        return ToolResult.ok(sections=section_list(registry, enabled), always_available=always_available(registry, enabled))

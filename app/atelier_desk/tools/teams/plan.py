@@ -143,14 +143,15 @@ class PlanActions(TeamTool):
 def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...]:
     """The sections sub-agents get, the always available ones with them; every section of the run's own tools when none was chosen.
 
-    They are always named: a sub-agent with sections sees its tools directly, and need not plan once more to reach them.
+    They are always named: a sub-agent with sections sees its tools directly, and need not plan once more to reach them. Naming the
+    planning section is right for whoever can plan, also when it has no other tool of that section.
 
     Raises:
         ToolError: a section none of the run's tools is in (``unknown_section``).
     """
     usable = [section["id"] for section in section_list(registry, enabled)]
     chosen = sections or usable
-    unknown = [section for section in chosen if section not in usable and section not in ALWAYS_AVAILABLE]
+    unknown = [section for section in chosen if section not in (*usable, *ALWAYS_AVAILABLE, PLANNING)]
     if unknown:
         raise ToolError(
             "Unknown section {unknown}. Sections of your tools: {known}.",

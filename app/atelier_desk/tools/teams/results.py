@@ -18,7 +18,7 @@ from atelier_desk.tools.results import as_json, capped, cut_middle
 
 WAITING = "waiting_for_you"
 RUNNING = "running"
-REPORT_HINT = "Ask sub-agents for shorter reports, or let them store long ones with ReportTool."
+REPORT_HINT = "Join one child_id alone to read more of its report; what it stored can be read with ReportTool."
 _TWICE = 8_000
 """Characters up to which a batch's reports stand both with their results and in the aggregated report; longer ones only in the latter."""
 _EXCERPT = 160

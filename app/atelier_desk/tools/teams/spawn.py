@@ -46,7 +46,7 @@ class Spawn(Input):
         default=None, max_length=limits.LIST_DEFAULT, description="MCP servers it may use, out of your own; yours when left out."
     )
     provider: str | None = Field(default=None, min_length=1, max_length=64, description="Provider of its model; yours when left out.")
-    model: str | None = Field(default=None, min_length=1, max_length=128, description="Its model; yours when left out.")
+    model: str | None = Field(default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; yours when left out.")
     budget: Budget | None = Field(
         default=None, description="Caps for it: max_cost (US dollars), max_tokens, max_seconds, max_tool_calls; they come out of yours."
     )

@@ -97,11 +97,11 @@ class AgentsPage(SettingsPage):
     def _connect(self) -> None:
         actions = {
             "new": self.begin,
-            "duplicate": lambda: self.jobs.start(self._duplicate()),
+            "duplicate": lambda: self.jobs.once("duplicate", self._duplicate),
             "import": lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from),
             "export": self._ask_export,
             "default": lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen)),
-            "delete": lambda: self.jobs.start(self._delete()),
+            "delete": lambda: self.jobs.once("delete", self._delete),
         }
         for name, action in actions.items():
             self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
@@ -209,7 +209,7 @@ class AgentsPage(SettingsPage):
         if config is None:
             self._say(_("Some fields need another look."))
         else:
-            self.jobs.start(self._store(config))
+            self.jobs.once("store", lambda: self._store(config))
 
     async def _store(self, config: AgentConfig) -> None:
         agent_id = None if self._adding else self._chosen
@@ -238,7 +238,11 @@ class AgentsPage(SettingsPage):
         await self.bridge.call(lambda a: a.agents.delete(agent.id))
         self._chosen = ""
         self.form.show_config(agent.config)
-        toast(self, _("Agent “{name}” deleted", name=agent.name), _("Undo"), lambda: self.jobs.start(self._undelete(agent)))
+
+        def undo() -> None:
+            self.jobs.once("undelete", lambda: self._undelete(agent))
+
+        toast(self, _("Agent “{name}” deleted", name=agent.name), _("Undo"), undo)
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
@@ -251,7 +255,7 @@ class AgentsPage(SettingsPage):
             text = await read_text(path)
             await self._show_again(await self.bridge.call(lambda a: a.agents.import_json(text)))
 
-        self.jobs.start(job())
+        self.jobs.once("import", job)
 
     def _ask_export(self) -> None:
         agent = self.current()

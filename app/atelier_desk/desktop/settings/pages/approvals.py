@@ -139,7 +139,7 @@ class ApprovalsPage(SettingsPage):
         self.timeout.valueChanged.connect(lambda value: self._save(timeout_s=float(value)))
         self.on_timeout.activated.connect(lambda _index: self._save(on_timeout=self.on_timeout.currentData()))
         self.risks.chosen.connect(self._set_risk)
-        self.rules.removed.connect(lambda rule: self.jobs.start(self._remove(rule)))
+        self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.max_depth.valueChanged.connect(lambda value: self.call(lambda a: a.settings.update(max_depth=value)))
 
     # values -------------------------------------------------------------------------------------------------------------------------

@@ -77,7 +77,8 @@ class DataPage(SettingsPage):
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
-                busy.note(done(result), "ok")
+                damaged = getattr(result, "damaged", ())
+                busy.note("\n".join([done(result), *map(_damaged, damaged)]), "error" if damaged else "ok")
 
         if not busy.running:
             busy.watch(self.jobs.start(job()), what)
@@ -104,7 +105,10 @@ class DataPage(SettingsPage):
         confirm(
             self,
             _("Put {name} in the place of your data?", name=path.name),
-            _("Running work is paused, and the data of today is kept in a folder beside it."),
+            _(
+                "Running work is paused, and the data of today is kept in a folder beside it. "
+                "Your own tools in the backup run again: trust where it is from."
+            ),
             _("Restore"),
             lambda: self.restore_backup(path),
         )
@@ -173,12 +177,22 @@ class DataPage(SettingsPage):
         self.export.setText(_("Export…"))
         self.import_.setText(_("Import…"))
         self._place.setText(_("Show"))
-        self._create_row.set_texts(_("Create a backup"), _("Everything in one file, proven by opening it. Keys stay in the keyring."))
-        self._verify_row.set_texts(_("Check a backup"), _("Open it and count what is in it."))
+        self._create_row.set_texts(
+            _("Create a backup"),
+            _(
+                "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
+                "Keys stay in the keyring; models, logs and exports are left out."
+            ),
+        )
+        self._verify_row.set_texts(_("Check a backup"), _("Compare every byte with its checksums, open it and count what is in it."))
         self._restore_row.set_texts(_("Restore a backup"), _("Your present data is kept beside it."))
         self._export_row.set_texts(_("Export everything"), _("A folder of plain JSON lines that other programs can read."))
         self._import_row.set_texts(_("Import an export"), _("Rows that exist already are replaced."))
         self._place_row.set_texts(_("Data folder"), str(self._root or ""))
+
+
+def _damaged(name: str) -> str:
+    return _("The report {name} was damaged or changed by another program before the backup was made.", name=name)
 
 
 def _counts(info: Any) -> str:

@@ -149,7 +149,7 @@ class MemoryPage(SettingsPage):
             self._check()
             self.busy.note(_("Changed. Vectors are computed again in the background; search keeps working."), "ok")
 
-        self.jobs.start(job())
+        self.jobs.once("embedder", job)
 
     def _reembed(self) -> None:
         async def job() -> None:
@@ -161,7 +161,9 @@ class MemoryPage(SettingsPage):
                 self.busy.note(ngettext("{n} vector computed", "{n} vectors computed", done), "ok")
             self.reembed.setEnabled(True)
 
-        self.busy.watch(self.jobs.start(job()), _("Computing vectors…"))
+        working = self.jobs.once("reembed", job)
+        if working is not None:
+            self.busy.watch(working, _("Computing vectors…"))
         self.reembed.setEnabled(False)
 
     def _show_stats(self, described: dict[str, Any]) -> None:
@@ -186,7 +188,7 @@ class MemoryPage(SettingsPage):
             await write_text(path, text)
             toast(self, _("Saved as {name}", name=path.name))
 
-        self.jobs.start(job())
+        self.jobs.once("export", job)
 
     def import_from(self, path: Path) -> None:
         """Read exported memories; those that are there already are left alone."""
@@ -197,7 +199,7 @@ class MemoryPage(SettingsPage):
             toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
             await self.load()
 
-        self.jobs.start(job())
+        self.jobs.once("import", job)
 
     def retranslate(self) -> None:
         self._heading.setText(_("EMBEDDER"))

@@ -32,6 +32,8 @@ def health_text(health: ProviderHealth) -> str:
     """The result of a test in one sentence."""
     if not health.ok:
         return health.message or _("The test failed.")
+    if not health.models and health.message:
+        return _("Works: answered in {ms} ms. {note}", ms=health.latency_ms, note=health.message)
     models = ngettext("{n} model", "{n} models", health.models)
     return _("Works: answered in {ms} ms, {models}", ms=health.latency_ms, models=models)
 
@@ -101,8 +103,14 @@ class ProvidersPage(SettingsPage):
         row.addStretch(1)
         row.addWidget(self.test)
         row.addWidget(self.save)
+        self.use_found = QPushButton(self)
+        self.use_found.setObjectName("provider-use-found")
+        self.use_found.hide()
+        self._found_url = ""
+        card.body.addWidget(self.use_found)
         card.body.addLayout(row)
         self.form.changed.connect(self._check)
+        self.use_found.clicked.connect(lambda *_: self._use_found())
         self.forget.clicked.connect(lambda *_: self.call(lambda a: a.providers.clear_key(self._chosen)))
         self.test.clicked.connect(lambda *_: self.run_test())
         self.save.clicked.connect(lambda *_: self.store())
@@ -145,6 +153,7 @@ class ProvidersPage(SettingsPage):
             return
         if name != self._chosen:
             self.busy.hide()
+            self.use_found.hide()
         self._adding, self._chosen = False, name
         self._show_form(self.current())
         self.jobs.start(self._load_models(name), "models")
@@ -205,6 +214,7 @@ class ProvidersPage(SettingsPage):
         self._adding = True
         self.list.setCurrentRow(-1)
         self.busy.hide()
+        self.use_found.hide()
         self._show_form(None)
         self.form.prefill(kind, free, url)
         self._check()
@@ -212,16 +222,20 @@ class ProvidersPage(SettingsPage):
 
     def store(self) -> None:
         """Save the form."""
-        self.jobs.start(self._store())
+        self.jobs.once("store", self._store)
 
     async def _store(self) -> bool:
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
-            config, key, new = self.form.config(), self.form.key(), self._adding
+            config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
             await self.bridge.call(lambda a: a.providers.save(config, new=new))
             kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
-        except ValidationError:
-            self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
+            kept = (await self.bridge.call(lambda a: a.providers.set_headers(config.name, secrets)) if secrets else True) and kept
+        except ValidationError as error:
+            if any("api_version" in each["loc"] for each in error.errors()):
+                self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
+            else:
+                self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
             return False
         except Exception as error:
             self.busy.note(error_text(error), "error")
@@ -244,22 +258,43 @@ class ProvidersPage(SettingsPage):
             name = self._chosen
             health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
             self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self._offer(name, health)
             self.test.setEnabled(True)
             if health.ok:
                 await self._load_models(name)
 
         self.test.setEnabled(False)
-        self.busy.watch(self.jobs.start(job(), "test"), _("Testing…"))
+        testing = self.jobs.once("test", job)
+        if testing is not None:
+            self.busy.watch(testing, _("Testing…"))
+
+    def _offer(self, name: str, health: ProviderHealth) -> None:
+        """A button for the address where the server did answer."""
+        config = self.current()
+        self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
+        self.use_found.setVisible(bool(self._found_url))
+        self.use_found.setText(_("Use {url}", url=self._found_url))
+        self.use_found.setAccessibleName(self.use_found.text())
+
+    def _use_found(self) -> None:
+        self.use_found.hide()
+        self.form.url.setText(self._found_url)
+        self._check()
+        self.run_test()
 
     def _ask_remove(self) -> None:
         config = self.current()
         if config is None:
             return
-        if config.has_key:
+
+        def remove() -> None:
+            self.jobs.once(("remove", config.name), lambda: self._remove(config))
+
+        if config.has_key or "" in config.headers.values():
             text = _("Remove {name} and its key?", name=config.name)
-            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), lambda: self.jobs.start(self._remove(config)))
+            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), remove)
         else:
-            self.jobs.start(self._remove(config))
+            remove()
 
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.call(lambda a: a.providers.delete(config.name))

@@ -165,7 +165,7 @@ class ToolsPage(SettingsPage):
                     dialog.accept()
             await self.load()
 
-        self.jobs.start(job())
+        self.jobs.once(dialog, job)
 
     def _revoke(self, name: str) -> None:
         self.call(lambda a: a.own_tools.revoke(name))
@@ -205,7 +205,10 @@ class ToolsPage(SettingsPage):
         self.empty.setText(_("There is no Python file in the folder yet. Save one there, then look again."))
         self.again.setText(_("Look again"))
         self._example_hint.setText(
-            _("Save it in the tools folder under a name that ends in .py. The words in quotes are what models read.")
+            _(
+                "Save it in the tools folder under a name that ends in .py. The words in quotes are what models read. "
+                "Each call runs in a process of its own, which Stop ends."
+            )
         )
         self.copy.setText(_("Copy"))
         self.copy.setAccessibleName(_("Copy the example"))

@@ -1,0 +1,59 @@
+"""``atelier reports``: list, show, and accept one whose file another program changed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+
+
+def register(add: Adder) -> None:
+    group = add.group("reports", _("what agents wrote as Markdown files"))
+    listing = group.command("list", _("the reports of a workflow"), "reports:list_")
+    show = group.command("show", _("the text of a report; refused when its file is not as it was written"), "reports:show")
+    accept = group.command("accept", _("keep a report's file as it is now, after you changed it with another program"), "reports:accept")
+    for command in (listing, show, accept):
+        command.add_argument("workflow", metavar="WORKFLOW", help=_("its id"))
+    for command in (show, accept):
+        command.add_argument("name", metavar="NAME")
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    reports = await atelier.reports.list(workflow.id)
+    if out.json:
+        data(out, [report.model_dump(mode="json") for report in reports])
+        return 0
+    rows = [(each.name, str(each.size), each.author, f"{each.updated_at:%Y-%m-%d %H:%M}") for each in reports]
+    table(out, rows, (_("name"), _("bytes"), _("author"), _("date")))
+    return 0
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data
+
+    text = await atelier.reports.read(arguments.workflow, arguments.name)
+    if out.json:
+        data(out, {"name": arguments.name, "content": text})
+    else:
+        out.write(text if text.endswith("\n") else text + "\n")
+    return 0
+
+
+async def accept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    report = await atelier.reports.accept(arguments.workflow, arguments.name)
+    if out.json:
+        data(out, report.model_dump(mode="json"))
+    else:
+        line(out, _("The report {name} is kept as it is now.", name=report.name))
+    return 0

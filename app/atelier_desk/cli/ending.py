@@ -1,0 +1,51 @@
+"""How a command is asked to end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from atelier_desk.cli.output import ReaderGone, Terminal
+from atelier_desk.ending import EndWatch, ending_signals
+from atelier_desk.i18n import _
+
+
+@contextmanager
+def interrupts(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
+    """The first Ctrl-C, SIGTERM or SIGHUP cancels the running command, which saves and ends with 130; the second kills at once."""
+    task = asyncio.current_task()
+    assert task is not None
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def cancel(number: int) -> None:
+        task.cancel()
+        if number == signal.SIGINT:
+            with suppress(ReaderGone, OSError):
+                terminal.note(_("Interrupting and saving. Press Ctrl-C again to kill."), "warn")
+
+    def interrupt(number: int) -> None:
+        if not terminal.interrupted():
+            watch.start()
+            cancel(number)
+
+    def on_signal(number: int, frame: Any) -> None:
+        if number == signal.SIGINT and terminal.catches_interrupts:
+            # The command deals with it, the way a chat stops an answer.
+            loop.call_soon_threadsafe(interrupt, number)
+            return
+        watch.start()
+        loop.call_soon_threadsafe(cancel, number)
+
+    previous = {number: signal.signal(number, on_signal) for number in ending_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

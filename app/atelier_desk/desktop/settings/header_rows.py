@@ -1,0 +1,160 @@
+"""Request headers as rows of name and value. A value that is not a variable's name goes to the keyring and is never shown again."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import IconButton, Translated
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import header_variable
+from atelier_desk.i18n import N_, _
+
+
+class HeaderRow(QWidget):
+    """One header. ``stored`` is its name in the configuration while the keyring has its value."""
+
+    changed = Signal()
+    removed = Signal()
+
+    def __init__(self, number: int, name: str, form: str, parent: QWidget, *, stored: bool) -> None:
+        super().__init__(parent)
+        self._stored = name if stored else ""
+        self.name, self.value = QLineEdit(name, self), QLineEdit(form, self)
+        self.remove = IconButton("x", "", self)
+        for widget, part in ((self.name, "name"), (self.value, "value"), (self.remove, "remove")):
+            widget.setObjectName(f"header-{part}-{number}")
+        self.name.setMaxLength(64)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(8)
+        line.addWidget(self.name, 2)
+        line.addWidget(self.value, 3)
+        line.addWidget(self.remove)
+        self.name.textEdited.connect(lambda _text: self._edited())
+        self.value.textEdited.connect(lambda _text: self._edited())
+        self.remove.clicked.connect(self.removed)
+        self.retranslate()
+
+    def header(self) -> tuple[str, str, str]:
+        """Name, form for the configuration, value for the keyring.
+
+        Raises:
+            UsageError: there is a value without a name, or a name without a value.
+        """
+        name, value = self.name.text().strip(), self.value.text().strip()
+        if not name and value:
+            raise UsageError(N_("A header has a value and no name."))
+        if name and not value and name != self._stored:
+            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or a text for the keyring."), header=name)
+        return (name, value, "") if header_variable(value) else (name, "", value)
+
+    def _edited(self) -> None:
+        self._hide()
+        self.changed.emit()
+
+    def _hide(self) -> None:
+        """What is or may become a variable's name can be read; any other value is hidden like a key."""
+        text = self.value.text().strip()
+        readable = not text or "$" in text
+        self.value.setEchoMode(QLineEdit.EchoMode.Normal if readable else QLineEdit.EchoMode.Password)
+
+    def retranslate(self) -> None:
+        self._hide()
+        self.name.setPlaceholderText(_("Header"))
+        self.name.setAccessibleName(_("Name of the header"))
+        self.value.setPlaceholderText(_("stored – type to replace") if self._stored else _("$VARIABLE, or a value for the keyring"))
+        self.value.setAccessibleName(_("Value of the header"))
+        self.remove.describe(_("Remove this header"))
+
+
+class HeaderRows(Translated, QWidget):
+    """``changed`` fires on every edit."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[HeaderRow] = []
+        self._shown: dict[str, str] = {}
+        self._number = 0
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(4)
+        self.add = QPushButton(self)
+        self.add.setObjectName("header-add")
+        mark(self.add, "quiet")
+        line = QHBoxLayout()
+        line.addWidget(self.add)
+        line.addStretch(1)
+        self._column.addLayout(line)
+        self.add.clicked.connect(lambda *_: self._add_empty())
+        self.retranslate()
+
+    def show_headers(self, headers: dict[str, str]) -> None:
+        """What is configured: by name a variable's form, or empty for the keyring."""
+        for row in list(self._rows):
+            self._drop(row)
+        self._shown, self._number = dict(headers), 0
+        for name, form in headers.items():
+            self._append(name, form, stored=not form)
+
+    def headers(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Names with their forms, for the configuration, and values for the keyring.
+
+        Raises:
+            UsageError: a row is not whole, or a name stands twice.
+        """
+        forms: dict[str, str] = {}
+        values: dict[str, str] = {}
+        for name, form, value in (row.header() for row in self._rows):
+            if not name:
+                continue
+            if name.lower() in map(str.lower, forms):
+                raise UsageError(N_("Each header can be given once."), code="invalid_header")
+            forms[name] = form
+            if value:
+                values[name] = value
+        return forms, values
+
+    def edited(self) -> bool:
+        """Whether something differs from what was shown."""
+        try:
+            forms, values = self.headers()
+        except UsageError:
+            return True
+        return bool(values) or forms != self._shown
+
+    def _add_empty(self) -> None:
+        self._append("", "", stored=False).name.setFocus()
+        self.changed.emit()
+
+    def _append(self, name: str, form: str, *, stored: bool) -> HeaderRow:
+        row = HeaderRow(self._number, name, form, self, stored=stored)
+        self._number += 1
+        row.changed.connect(self.changed)
+        row.removed.connect(lambda: self._remove(row))
+        self._rows.append(row)
+        self._column.insertWidget(len(self._rows) - 1, row)
+        row.show()
+        self.add.setEnabled(len(self._rows) < limits.PROVIDER_HEADERS)
+        return row
+
+    def _remove(self, row: HeaderRow) -> None:
+        self._drop(row)
+        self.changed.emit()
+
+    def _drop(self, row: HeaderRow) -> None:
+        self._rows.remove(row)
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self.add.setEnabled(True)
+
+    def retranslate(self) -> None:
+        self.add.setText(_("Add a header"))
+        self.add.setAccessibleName(self.add.text())
+        for row in self._rows:
+            row.retranslate()

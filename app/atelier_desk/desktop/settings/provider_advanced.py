@@ -1,0 +1,145 @@
+"""How a server is reached beside its address and key: CA file, API version, the header of the key, headers of one's own. Folded away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.settings.files import ask_open
+from atelier_desk.desktop.settings.header_rows import HeaderRows
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.domain.provider import KeyStyle, ProviderConfig
+from atelier_desk.i18n import N_, _
+
+KEY_STYLE_WORDS = {
+    KeyStyle.AUTO: N_("as the server's host wants it"),
+    KeyStyle.BEARER: N_("Authorization: Bearer"),
+    KeyStyle.API_KEY: N_("api-key (Azure)"),
+}
+
+
+class ProviderAdvanced(Translated, QWidget):
+    """``changed`` fires on every edit. ``fields()`` are those of a ``ProviderConfig``, ``secrets()`` values for the keyring."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: ProviderConfig | None = None
+        self.fold = QPushButton(self)
+        self.fold.setObjectName("provider-advanced")
+        self.fold.setCheckable(True)
+        mark(self.fold, "quiet")
+        self.ca_file, self.api_version = QLineEdit(self), QLineEdit(self)
+        self.browse, self.key_style, self.headers = QPushButton(self), QComboBox(self), HeaderRows(self)
+        named = {"ca-file": self.ca_file, "ca-browse": self.browse, "api-version": self.api_version, "key-style": self.key_style}
+        for name, widget in named.items():
+            widget.setObjectName(f"provider-{name}")
+        for style in KeyStyle:
+            self.key_style.addItem("", style)
+        self.api_version.setMaxLength(64)
+        self._hint = label("", "small", self, wrap=True)
+        self._captions = [label("", "muted", self) for _index in range(4)]
+        file_line = QHBoxLayout()
+        file_line.setSpacing(8)
+        file_line.addWidget(self.ca_file, 1)
+        file_line.addWidget(self.browse)
+        self._body = QWidget(self)
+        mark(self._body, "plain")
+        grid = QGridLayout(self._body)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        grid.addLayout(file_line, 0, 1)
+        grid.addWidget(self.api_version, 1, 1)
+        grid.addWidget(self.key_style, 2, 1)
+        grid.addWidget(self.headers, 3, 1)
+        grid.addWidget(self._hint, 4, 1)
+        for row, (caption, field) in enumerate(zip(self._captions, self._fields(), strict=True)):
+            caption.setBuddy(field)
+            grid.addWidget(caption, row, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        line = QHBoxLayout()
+        line.addWidget(self.fold)
+        line.addStretch(1)
+        column.addLayout(line)
+        column.addWidget(self._body)
+        self._body.hide()
+        self.fold.toggled.connect(self._on_fold)
+        self.browse.clicked.connect(lambda *_: self._ask_file())
+        for edit in (self.ca_file, self.api_version):
+            edit.textEdited.connect(lambda _text: self.changed.emit())
+        self.key_style.activated.connect(lambda _index: self.changed.emit())
+        self.headers.changed.connect(self.changed)
+        self.retranslate()
+
+    def show_config(self, config: ProviderConfig | None) -> None:
+        """A provider, or None for a new one; unfolded when something is set."""
+        self._shown = config
+        self.ca_file.setText(config.ca_file if config else "")
+        self.api_version.setText(config.api_version if config else "")
+        self.key_style.setCurrentIndex(max(0, self.key_style.findData(config.key_style if config else KeyStyle.AUTO)))
+        self.headers.show_headers(config.headers if config else {})
+        self.fold.setChecked(config is not None and bool(config.ca_file or config.api_version or config.headers))
+
+    def fields(self) -> dict[str, Any]:
+        """What is entered.
+
+        Raises:
+            UsageError: a header is not whole.
+        """
+        return {
+            "ca_file": self.ca_file.text().strip(),
+            "api_version": self.api_version.text().strip(),
+            "key_style": KeyStyle(self.key_style.currentData()),
+            "headers": self.headers.headers()[0],
+        }
+
+    def secrets(self) -> dict[str, str]:
+        """Values of headers that were typed. Raises UsageError as ``fields``."""
+        return self.headers.headers()[1]
+
+    def edited(self) -> bool:
+        """Whether something differs from what is stored."""
+        kept = self._shown
+        if kept is None:
+            return True
+        now = (self.ca_file.text().strip(), self.api_version.text().strip(), KeyStyle(self.key_style.currentData()))
+        return now != (kept.ca_file, kept.api_version, kept.key_style) or self.headers.edited()
+
+    def _fields(self) -> tuple[QWidget, ...]:
+        return self.ca_file, self.api_version, self.key_style, self.headers.add
+
+    def _on_fold(self, opened: bool) -> None:
+        self._body.setVisible(opened)
+        self.retranslate()
+
+    def _ask_file(self) -> None:
+        ask_open(self, _("Certificate of the authority"), _("Certificates (*.pem *.crt *.cer);;All files (*)"), self._take_file)
+
+    def _take_file(self, path: Path) -> None:
+        self.ca_file.setText(str(path))
+        self.changed.emit()
+
+    def retranslate(self) -> None:
+        self.fold.setText(("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"))
+        self.fold.setAccessibleName(_("Advanced"))
+        texts = (_("CA file"), _("API version"), _("Key goes into"), _("Headers"))
+        for caption, field, text in zip(self._captions, self._fields(), texts, strict=True):
+            caption.setText(text)
+            if field is not self.headers.add:
+                field.setAccessibleName(text)
+        self.ca_file.setPlaceholderText(_("PEM file, when an authority of your own signed the server's certificate"))
+        self.api_version.setPlaceholderText(_("Azure only, for example 2024-10-21"))
+        self.browse.setText(_("Choose…"))
+        self.browse.setAccessibleName(_("Choose the CA file"))
+        for row in range(self.key_style.count()):
+            self.key_style.setItemText(row, _(KEY_STYLE_WORDS[KeyStyle(self.key_style.itemData(row))]))
+        self._hint.setText(_("Headers are sent with each request. A value goes to the keyring; of a $VARIABLE only the name is stored."))

@@ -1,0 +1,113 @@
+"""The short way to a run: one prompt, one answer. Also a data folder that is gone afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.threads import in_storage_thread
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCall:
+    """A tool call that was made on the way to an answer.
+
+    Attributes:
+        result: the JSON object the tool gave: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
+        agent: the name of the agent that made it.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    success: bool
+    result: Any
+    duration_ms: int
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run gave.
+
+    Attributes:
+        text: what the agent handed over when it ended, else the last it said. ``str(answer)`` is the same.
+        status: ``completed``, ``abandoned``, ``cancelled``, ``limited`` (a cap was reached), ``waiting`` (for a person's answer or
+            approval) or ``interrupted``; the last three can go on: ``atelier.follow(answer.run_id)``.
+        usage: tokens and cost of the run and its sub-agents.
+        calls: tool calls of the run and its sub-agents, in the order they ended.
+    """
+
+    text: str
+    status: str
+    usage: Usage
+    run_id: str
+    workflow_id: str
+    calls: tuple[AnswerCall, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass
+class Listener:
+    """Gathers an answer from a run's stream."""
+
+    run_id: str = ""
+    workflow_id: str = ""
+    status: str = ""
+    said: str = ""
+    usage: Usage = field(default_factory=Usage)
+    calls: list[AnswerCall] = field(default_factory=list)
+    _begun: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _problem: tuple[str, str] = ("error", "")
+
+    def hear(self, event: StreamEvent) -> None:
+        data = event.data
+        if not self.run_id and event.run_id:
+            self.run_id, self.workflow_id = event.correlation_id or event.run_id, event.workflow_id
+        root = event.run_id == self.run_id
+        match event.chunk_type:
+            case ChunkType.MESSAGE if root and data.get("role") == "assistant" and data.get("output_type") != "progress":
+                self.said = data.get("content") or self.said
+            case ChunkType.TOOL_START:
+                self._begun[event.run_id, data["call_id"]] = data.get("arguments") or {}
+            case ChunkType.TOOL_END:
+                arguments = self._begun.pop((event.run_id, data["call_id"]), {})
+                call = AnswerCall(data["tool"], arguments, data["success"], data["result"], data["duration_ms"], event.agent_name)
+                self.calls.append(call)
+            case ChunkType.USAGE:
+                self.usage = Usage(**data["team"])
+            case ChunkType.ERROR if root:
+                self._problem = (str(data.get("code", "error")), str(data.get("message", "")))
+            case ChunkType.WORKFLOW_COMPLETE if root:
+                self.status = str(data["status"])
+                if self.status == "error":
+                    self._problem = (self._problem[0], str(data.get("error") or self._problem[1]))
+
+    def answer(self, handed_over: str) -> Answer:
+        """
+        Raises:
+            AtelierError: the run failed; ``code`` says how.
+        """
+        if self.status == "error":
+            code, problem = self._problem
+            raise AtelierError("{problem}", code=code, problem=problem)
+        return Answer(handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, tuple(self.calls))
+
+
+@asynccontextmanager
+async def temporary_folder() -> AsyncIterator[Path]:
+    """A folder for the owner alone, removed at the end with all that is in it."""
+    folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix="atelier-"))
+    try:
+        yield folder
+    finally:
+        await in_storage_thread(shutil.rmtree, folder, ignore_errors=True)

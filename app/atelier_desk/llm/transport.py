@@ -1,0 +1,261 @@
+"""The way to a server: the proxy the environment names, the certificates that are trusted, and what a failure below HTTP means.
+
+All of it is decided here instead of inside the HTTP library, which reads the same variables but cannot say which one was wrong.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.secrets import remember
+
+if TYPE_CHECKING:
+    import httpx
+
+E = TypeVar("E", bound=BaseException)
+
+KEPT_OPEN = 64
+"""Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+_UNTRUSTED = frozenset({18, 19, 20, 21})
+"""OpenSSL's verification codes for a chain that ends at nobody who is trusted (openssl-verification-options, "DIAGNOSTICS")."""
+_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyUse:
+    """The proxy on the way to a server.
+
+    Attributes:
+        url: with the name and password it may need.
+        shown: without them.
+        variable: the environment variable it comes from; empty when the system's settings name it.
+    """
+
+    url: str
+    shown: str
+    variable: str
+
+    @property
+    def source(self) -> str:
+        return self.variable or _("the system settings")
+
+
+def checked_base_url(url: str) -> str:
+    """The URL without the slash at its end.
+
+    Raises:
+        UsageError: not an absolute http or https URL, or one with a name and password in it, which would end up in logs.
+    """
+    url = url.strip().rstrip("/")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        clean = not parts.username and not parts.password and not parts.query and not parts.fragment
+    except ValueError:
+        usable = clean = False
+    if not usable or not clean:
+        raise UsageError(
+            N_(
+                "The base URL must look like https://host:port/path, without a user name, password or query; "
+                "the key and the API version have their own fields."
+            ),
+            code="base_url",
+        )
+    return url
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL points at this very machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
+    """The proxy for a server: ``HTTP_PROXY``, ``HTTPS_PROXY`` or ``ALL_PROXY`` (or the system's), unless ``NO_PROXY`` has its host.
+
+    There is none between this machine and itself. ``socks://``, which GNOME sets, means ``socks5://``.
+
+    Raises:
+        ProviderError: the variable's value is not a proxy that can be used (code ``proxy``).
+    """
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(base_url)
+    if is_loopback(base_url) or proxy_bypass(parts.netloc):
+        return None
+    proxies = getproxies()
+    kind = parts.scheme if proxies.get(parts.scheme) else "all"
+    value = proxies.get(kind, "").strip()
+    if not value:
+        return None
+    variable = next((name for name in (f"{kind}_proxy", f"{kind}_PROXY".upper()) if os.environ.get(name)), "")
+    url = value if "://" in value else f"http://{value}"
+    url = re.sub(r"^socks://", "socks5://", url, flags=re.IGNORECASE)
+    shown = re.sub(r"//[^/]*@", "//", url)
+    try:
+        split = urlsplit(url)
+        port = split.port
+        usable = split.scheme.lower() in PROXY_SCHEMES and bool(split.hostname) and port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        use = ProxyUse("", re.sub(r"[^/]*@", "", value), variable)
+        raise _proxy_error(where, use, say="proxy_value", recoverable=False, host=parts.hostname)
+    for secret in (split.username, split.password):
+        remember(secret or "")
+    return ProxyUse(url, shown.rstrip("/"), variable)
+
+
+def make_client(where: Where, base_url: str, ca_file: str, connect_s: float) -> tuple[httpx.AsyncClient, ProxyUse | None]:
+    """A client for one server and the proxy it uses. No redirects: they could carry the key elsewhere. Blocks while it reads certificates.
+
+    Raises:
+        ProviderError: the proxy or the certificates that are configured cannot be used (code ``proxy`` or ``certificate``).
+    """
+    import httpx
+
+    proxy = find_proxy(where, base_url)
+    tls = _tls(where, ca_file) if "https" in (urlsplit(base_url).scheme, urlsplit(proxy.url).scheme if proxy else "") else _no_tls()
+    try:
+        through = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls if proxy.url.lower().startswith("https:") else None)
+    except (httpx.InvalidURL, ValueError):
+        assert proxy is not None
+        raise _proxy_error(where, proxy, say="proxy_value", recoverable=False, host=urlsplit(base_url).hostname) from None
+    client = httpx.AsyncClient(
+        verify=tls,
+        proxy=through,
+        timeout=httpx.Timeout(None, connect=connect_s),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
+        follow_redirects=False,
+        trust_env=False,
+        headers={"user-agent": "Atelier"},
+    )
+    return client, proxy
+
+
+def check_ca_file(provider: str, file: str) -> None:
+    """See whether the certificates of a CA file can be read.
+
+    Raises:
+        ProviderError: they cannot (code ``certificate``).
+    """
+    _load(_no_tls(), Where(provider), file, "ca_file")
+
+
+def transport_error(where: Where, error: Exception, *, answered: bool, proxy: ProxyUse | None = None) -> ProviderError:
+    """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
+    import httpx
+    from socksio.exceptions import SOCKSError
+
+    if not isinstance(error, (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, SOCKSError, OSError, UnicodeError)):
+        raise error
+    detail = "no connection in time" if isinstance(error, httpx.ConnectTimeout) else _reason(error)
+    if isinstance(error, (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
+        return provider_error(where, "bad_request", type(error).__name__)
+    if answered:
+        return provider_error(where, "truncated", detail)
+    certificate = _cause(error, ssl.SSLCertVerificationError)
+    if certificate is not None:
+        say = "certificate" if certificate.verify_code in _UNTRUSTED else "certificate_wrong"
+        return provider_error(where, "certificate", certificate.verify_message, say=say, host=urlsplit(where.url).netloc)
+    tls = _cause(error, ssl.SSLError)
+    if tls is not None and tls.reason in _NOT_TLS:
+        return provider_error(where, "unreachable", tls.reason, say="tls", recoverable=False)
+    if proxy is not None:
+        return _proxy_error(where, proxy, detail)
+    return provider_error(where, "unreachable", detail)
+
+
+def no_answer(where: Where, seconds: float, proxy: ProxyUse | None) -> ProviderError:
+    """The error for silence before an answer."""
+    if proxy is None:
+        return provider_error(where, "timeout", f"{seconds:g} s")
+    return provider_error(where, "timeout", f"{seconds:g} s", say="proxy_timeout", proxy=proxy.shown, variable=proxy.source)
+
+
+def proxy_refusal(where: Where, proxy: ProxyUse, status: int) -> ProviderError:
+    """The error for an answer that is the proxy's own: it wants a name and password (407)."""
+    return _proxy_error(where, proxy, f"HTTP {status}: user name and password", recoverable=False)
+
+
+def _proxy_error(where: Where, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any) -> ProviderError:
+    known: dict[str, Any] = {"proxy": proxy.shown, "variable": proxy.source, "recoverable": recoverable}
+    return provider_error(where, "proxy", detail, **known, **named)
+
+
+def _tls(where: Where, ca_file: str) -> ssl.SSLContext:
+    """Who is trusted: the usual authorities and those of a CA file; without one those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, if set."""
+    import certifi
+
+    context = _no_tls()
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if ca_file:
+        context.load_verify_locations(cafile=certifi.where())
+        _load(context, where, ca_file, "ca_file")
+    elif file:
+        _load(context, where, file, "ca_variable", variable="SSL_CERT_FILE")
+    elif folder:
+        if not Path(folder).is_dir():
+            raise _unreadable(where, folder, "no such folder", "ca_variable", variable="SSL_CERT_DIR")
+        context.load_verify_locations(capath=folder)
+    else:
+        context.load_verify_locations(cafile=certifi.where())
+    return context
+
+
+def _no_tls() -> ssl.SSLContext:
+    """A context that trusts nobody yet, as the start of another and for servers without TLS: making it reads no certificates."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _load(context: ssl.SSLContext, where: Where, file: str, say: str, **named: str) -> None:
+    try:
+        context.load_verify_locations(cafile=Path(file).expanduser())
+    except ssl.SSLError:
+        detail = "no certificate in PEM form in it"
+    except (OSError, ValueError) as error:
+        detail = getattr(error, "strerror", None) or str(error)
+    else:
+        return
+    raise _unreadable(where, file, detail, say, **named)
+
+
+def _unreadable(where: Where, file: str, detail: str, say: str, **named: str) -> ProviderError:
+    return provider_error(where, "certificate", detail, say=say, file=file, **named)
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong in the system's own words ("Connection refused"), which asyncio and the HTTP library hide behind others."""
+    found = _cause(error, OSError)
+    if found is not None and found.errno and not isinstance(found, (socket.gaierror, ssl.SSLError)):
+        return os.strerror(found.errno)
+    return (found.strerror if found is not None else "") or str(error) or type(error).__name__
+
+
+def _cause(error: BaseException, kind: type[E]) -> E | None:
+    """The innermost error of a kind among an error and its causes."""
+    return next((each for each in reversed(list(_chain(error))) if isinstance(each, kind)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            yield from error.exceptions
+        error = error.__cause__ or error.__context__

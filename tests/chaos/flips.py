@@ -1,0 +1,267 @@
+"""One flipped bit in a data folder: is it noticed, without effect, or a silent change of what the program shows?
+
+    python -m tests.chaos.flips build DATA_DIR closed|killed     makes the folder; "killed" leaves the rows in the write-ahead log
+    python -m tests.chaos.flips read                             reads folders named on standard input, one JSON line for each
+
+A folder is read as the program and its check-up read it: the database is opened and every row read, every report, own tool and downloaded
+model is compared with its hash, and a backup is verified when the flip is in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+READ_S = 120.0
+UNCOVERED = frozenset({"attachments", "logs"})
+"""Folders with files that no hash covers: pictures a person puts there for messages to show, and the log."""
+NAMES = ("Plan", "Findings", "Été")
+
+
+@dataclass
+class Figures:
+    """Trials by folder and outcome: ``noticed``, ``harmless`` (everything read is the same) or ``silent``."""
+
+    trials: int = 0
+    noticed: int = 0
+    harmless: int = 0
+    silent: int = 0
+    silent_where_a_hash_is: int = 0
+    by_folder: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One bit of one file (its path in the data folder); ``why`` is the first thing that was noticed."""
+
+    file: str
+    bit: int
+    outcome: str
+    why: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the data folder; for the database the engine's own folder or file in it."""
+        parts = Path(self.file).parts
+        return "/".join(parts[:2]) if parts[0] == "database" else parts[0]
+
+
+class Reader:
+    """A process that reads one folder after the other, started again when damage took it along."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def read(self, root: Path, backups: bool) -> dict[str, Any]:
+        if self._process is None:
+            command = [sys.executable, "-m", "tests.chaos.flips", "read"]
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        guard = threading.Timer(READ_S, process.kill)
+        guard.start()
+        process.stdin.write(json.dumps({"root": str(root), "backups": backups}) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        guard.cancel()
+        if not line:
+            self.close()
+            return {"noticed": ["the process ended"], "content": {}}
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def build(root: Path, ending: str) -> None:
+    """A data folder with something in every part of it."""
+    subprocess.run([sys.executable, "-m", "tests.chaos.flips", "build", str(root), ending], cwd=ROOT, timeout=120, check=ending == "closed")
+
+
+def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Trial]:
+    """Flip ``count`` bits, each in a random file (of the folder ``under``) of a fresh copy of a data folder that was closed or killed."""
+    chance = random.Random(seed)
+    reader = Reader()
+    try:
+        whole = {ending: folder / ending for ending in ("closed", "killed")}
+        before = {}
+        for ending, root in whole.items():
+            build(folder / "copy", ending)  # where it will be read: what is remembered of a model's check names its path
+            (folder / "copy").rename(root)
+            before[ending] = reader.read(_copy(root, folder / "copy"), False)
+            shutil.rmtree(folder / "copy")
+            assert before[ending]["noticed"] == []
+        for number in range(count):
+            ending = ("closed", "killed")[number % 2]
+            copy = _copy(whole[ending], folder / "copy")
+            file = chance.choice(sorted(path for path in (copy / under).rglob("*") if path.is_file() and path.stat().st_size))
+            bit = chance.randrange(file.stat().st_size * 8)
+            flip(file, bit)
+            name = file.relative_to(copy).as_posix()
+            after = reader.read(copy, name.startswith("backups/"))
+            if after["noticed"]:
+                yield Trial(name, bit, "noticed", after["noticed"][0])
+            else:
+                same = all(after["content"][part] == digest for part, digest in before[ending]["content"].items())
+                yield Trial(name, bit, "harmless" if same else "silent")
+    finally:
+        reader.close()
+
+
+def count(found: list[Trial]) -> Figures:
+    outcomes = Counter(trial.outcome for trial in found)
+    figures = Figures(len(found), outcomes["noticed"], outcomes["harmless"], outcomes["silent"])
+    figures.silent_where_a_hash_is = sum(trial.outcome == "silent" and trial.folder not in UNCOVERED for trial in found)
+    for trial in sorted(found, key=lambda each: each.folder):
+        kinds = figures.by_folder.setdefault(trial.folder, {})
+        kinds[trial.outcome] = kinds.get(trial.outcome, 0) + 1
+    return figures
+
+
+def flip(file: Path, bit: int) -> None:
+    """Invert one bit as a disk does: the file's times stay as they are."""
+    times = file.stat()
+    with file.open("r+b") as stream:
+        stream.seek(bit // 8)
+        byte = stream.read(1)[0] ^ (1 << bit % 8)
+        stream.seek(bit // 8)
+        stream.write(bytes([byte]))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _copy(source: Path, target: Path) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    return target
+
+
+# in the process that builds or reads -------------------------------------------------------------------------------------------------
+
+
+async def _build(root: Path, ending: str) -> None:
+    from atelier_desk.domain.chat import ImagePart
+    from atelier_desk.domain.events import RunEvent, UserMessage
+    from atelier_desk.domain.memory import Memory, MemoryType
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
+    from atelier_desk.llm.local.models import ModelStore
+    from atelier_desk.storage import backup
+    from atelier_desk.storage.commit import Commit
+    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.files import sha256_of
+    from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.store import Store
+    from tests.llm.local.conftest import gguf_bytes
+
+    datadir = DataDir(root).ensure()
+    chance = random.Random(1)
+    (datadir.tools / "mine.py").write_text("# a tool of my own\n" * 20)
+    (datadir.attachments / "picture.png").write_bytes(chance.randbytes(2_000))
+    (datadir.logs / "atelier.log").write_text("2026-11-22 a line of the log\n" * 50)
+    model = datadir.models / "tiny.gguf"
+    model.write_bytes(gguf_bytes())
+    ModelStore(datadir.models).record_download(model, sha256_of(model))
+    store = await Store.open(datadir.database)
+    repos = Repositories(store, datadir)
+    await repos.settings.save(Settings(font_scale=120, confirmed_tools={"mine.py": sha256_of(datadir.tools / "mine.py")}))
+    workflow = await repos.workflows.create(Workflow(name="été", draft="a draft " * 20))
+    image = ImagePart(media_type="image/png", data="iVBORw0KGgo" * 50)
+    for number in range(1, 25):
+        run = Run(id=f"run-{number}", workflow_id=workflow.id)
+        said = UserMessage(content=f"question {number} " * 20, images=(image,) if number % 4 == 0 else ())
+        message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content)
+        event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, body=said)
+        await repos.journal.commit(Commit(events=(event,), runs=(run,), messages=(message,)))
+    await repos.memories.save(Memory(type=MemoryType.KNOWLEDGE, content="herons fish"))
+    for name in NAMES:
+        await repos.reports.save(Report(workflow_id=workflow.id, name=name), f"# {name}\n\n" + "A finding. " * 60)
+    if ending == "killed":
+        os._exit(9)
+    await backup.create(store, datadir, datadir.backups / "one.zip")
+    await store.close()
+
+
+async def _read(root: Path, backups: bool) -> dict[str, Any]:
+    from atelier_desk.domain.errors import AtelierError
+    from atelier_desk.llm.local.models import ModelStore
+    from atelier_desk.storage import backup, transfer
+    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.store import Store
+    from atelier_desk.tools.files import FileStatus, list_candidates
+
+    datadir = DataDir(root)
+    noticed: list[str] = []
+    content = {"attachments": _digest(datadir.attachments), "logs": _digest(datadir.logs), "tools": _digest(datadir.tools)}
+    models = ModelStore(datadir.models)
+    try:
+        local = [model for model in models.list() if not model.starter]
+        for model in local:
+            models.check(model, again=True)
+        content["models"] = hashlib.sha256(b"".join(model.path.read_bytes() for model in local)).hexdigest()
+    except AtelierError as error:
+        noticed.append(f"model: {error.code}")
+    if backups:
+        for path in datadir.backups.glob("*.zip"):
+            try:
+                await backup.verify(path)
+            except AtelierError as error:
+                noticed.append(f"backup: {error.code}")
+    try:
+        async with await Store.open(datadir.database) as store:
+            repos = Repositories(store, datadir)
+            rows = hashlib.sha256()
+            for table in await store.tables():
+                found = await store.query(f"SELECT * FROM {table} ORDER BY id")
+                rows.update(json.dumps(transfer.to_plain(found), sort_keys=True, default=repr).encode())
+            content["rows"] = rows.hexdigest()
+            _count, damaged = await repos.reports.check_all()
+            noticed += [f"report: {error.code}" for error in damaged]
+            content["reports"] = _digest(datadir.reports)
+            confirmed = (await repos.settings.load()).confirmed_tools
+            noticed += ["tool: changed" for file in list_candidates(datadir.tools, confirmed) if file.status is not FileStatus.CONFIRMED]
+            for workflow in await repos.workflows.list():
+                await repos.messages.page(workflow.id)
+    except AtelierError as error:
+        noticed.append(f"database: {error.code}")
+    except Exception as error:  # what the window would show as unforeseen is noticed too
+        noticed.append(f"database: {type(error).__name__}")
+    return {"noticed": noticed, "content": content}
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+async def _read_all() -> None:
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        asked = json.loads(line)
+        print(json.dumps(await _read(Path(asked["root"]), asked["backups"])), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(_build(Path(sys.argv[2]), sys.argv[3]) if sys.argv[1] == "build" else _read_all())

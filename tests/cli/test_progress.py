@@ -1,0 +1,40 @@
+"""What is said while a command takes longer than a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+import pytest
+
+from atelier_desk.cli import progress
+from atelier_desk.cli.output import Terminal
+
+
+@pytest.fixture
+def out() -> tuple[Terminal, io.StringIO]:
+    errors = io.StringIO()
+    return Terminal(json=False, cwd=".", stdout=io.StringIO(), stderr=errors, stdin=io.StringIO()), errors
+
+
+async def test_only_what_is_slow_is_noted(out: tuple[Terminal, io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, errors = out
+    async with progress.noted_when_slow(terminal, "Checking…"):
+        await asyncio.sleep(0)
+    monkeypatch.setattr(progress, "SLOW_S", 0.0)
+    assert errors.getvalue() == ""
+    async with progress.noted_when_slow(terminal, "Checking…"):
+        while not errors.getvalue():
+            await asyncio.sleep(0)
+    assert errors.getvalue() == "Checking…\n"
+
+
+def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    said: list[tuple[int, int]] = []
+    tell = progress.every_second(lambda done, total: said.append((done, total)))
+    for step in range(1, 6):
+        now += 0.4
+        tell(step, 5)
+    assert said == [(3, 5)]

@@ -1,0 +1,65 @@
+"""What a pane's keys and buttons start, pressed twice before the engine has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.activity_pane import ActivityPane
+from atelier_desk.desktop.panes.memory_pane import MemoryPane
+from atelier_desk.desktop.panes.reports_pane import ReportsPane
+from atelier_desk.desktop.panes.task_dialog import TaskDialog
+from atelier_desk.desktop.panes.task_pane import TaskPane
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Report
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+
+Show = Callable[[Any], Any]
+TASK = Task(id="a", workflow_id="w", name="One")
+
+
+@pytest.mark.parametrize(
+    ("made", "key", "result", "press"),
+    [
+        (TaskPane, "tasks.delete", TASK, lambda pane: pane.delete("a")),
+        (ReportsPane, "reports.delete", "text", lambda pane: pane.delete("first")),
+        (MemoryPane, "memories.delete", None, lambda pane: pane.delete("m1")),
+        (ActivityPane, "runs.pause", None, lambda pane: pane._control("pause", "r1")),
+        (ActivityPane, "runs.cancel", None, lambda pane: pane._control("cancel", "r1")),
+        (ActivityPane, "runs.message", None, lambda pane: pane._say("r1", "hello")),
+    ],
+)
+async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any) -> None:
+    atelier.set("tasks", "list", [TASK])
+    atelier.set("reports", "list", [Report(workflow_id="w", name="first")])
+    atelier.set("memories", "describe", {"tags": {}})
+    pane = shown(made(bridge))
+    pane.set_workflow("w")
+    await settle()
+    held = Held(result)
+    atelier.set(*key.split("."), held)
+    press(pane)
+    press(pane)
+    await settle()
+    assert len(atelier.calls(key)) == 1
+    await held.release()
+
+
+async def test_a_form_is_sent_once_by_its_key_too(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot) -> None:
+    pane = shown(TaskPane(bridge))  # type: ignore[arg-type]
+    pane.set_workflow("w")
+    await settle()
+    held = Held(TASK)
+    atelier.set("tasks", "create", held)
+    pane.add()
+    dialog: Any = pane.window().findChild(TaskDialog)
+    dialog.name.setText("One")
+    for _ in range(2):
+        qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    await settle()
+    assert len(atelier.calls("tasks.create")) == 1
+    await held.release()

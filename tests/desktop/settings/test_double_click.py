@@ -1,0 +1,63 @@
+"""Buttons of the settings pressed twice before the engine has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.provider import ProviderHealth
+from atelier_desk.llm.local.catalogue import CATALOGUE
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import Held, settle
+
+Find = Callable[[str], Any]
+SAVED = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model="starter"))
+
+
+@pytest.mark.parametrize("button", ["agent-save", "agent-duplicate", "agent-delete"])
+async def test_an_agent_is_saved_copied_and_deleted_once(window: SettingsWindow, find: Find, atelier: Engine, button: str) -> None:
+    window.show_page("agents")
+    await settle()
+    method = button.removeprefix("agent-")
+    held = Held(SAVED)
+    atelier.set("agents", method, held)
+    find("agent-temperature").setValue(0.3)
+    for _ in range(2):
+        find(button).click()
+    await settle()
+    assert len(atelier.calls(f"agents.{method}")) == 1
+    await held.release()
+
+
+@pytest.mark.parametrize("method", ["test", "delete"])
+async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, find: Find, atelier: Engine, method: str) -> None:
+    window.show_page("providers")
+    await settle()
+    page: Any = window.page("providers")
+    page.list.setCurrentRow([config.name for config in page._providers].index("Ollama"))
+    await settle()
+    held = Held(ProviderHealth(ok=True, latency_ms=1, models=0))
+    atelier.set("providers", method, held)
+    for _ in range(2):
+        find("provider-test" if method == "test" else "provider-remove").click()
+    await settle()
+    assert len(atelier.calls(f"providers.{method}")) == 1
+    await held.release()
+
+
+async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    held = Held()
+    atelier.set("models", "catalogue", list(CATALOGUE))
+    atelier.set("models", "downloads", [])
+    atelier.set("models", "download", held)
+    window.show_page("providers")
+    await settle(30)
+    for _ in range(2):
+        find(f"download-start-{CATALOGUE[0].id}").click()
+    await settle()
+    assert atelier.calls("models.download") == [((CATALOGUE[0].id,), {})]
+    await held.release()

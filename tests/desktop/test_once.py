@@ -1,0 +1,76 @@
+"""A second click before the first is answered does nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import atelier_desk.desktop
+from atelier_desk.desktop.chat.steering import Steering
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+
+
+async def test_the_same_work_is_not_started_again_while_it_runs() -> None:
+    held, made = Held(), 0
+    bridge = FakeBridge()
+
+    def work() -> Any:
+        nonlocal made
+        made += 1
+        return held()
+
+    assert bridge.once("a", work) is not None
+    assert bridge.once("a", work) is None
+    assert bridge.once(("a", "other"), work) is not None
+    assert made == 2
+    await held.release()
+    assert bridge.once("a", work) is not None
+    await settle()
+
+
+async def test_work_that_failed_can_be_started_again() -> None:
+    bridge = FakeBridge()
+
+    async def fail() -> None:
+        raise ValueError("no")
+
+    for _ in range(2):
+        assert bridge.once("a", fail) is not None
+        await settle()
+    assert len(bridge.errors) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "press"),
+    [
+        ("resume", lambda steering, run: steering.resume(run)),
+        ("cancel", lambda steering, run: steering.stop(run)),
+        ("pause", lambda steering, run: steering.pause(run)),
+        ("message", lambda steering, run: steering.say(run, "hello")),
+        ("answer_child", lambda steering, run: steering.answer(run, "yes")),
+    ],
+)
+async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(method: str, press: Callable[[Steering, str], None]) -> None:
+    held = Held()
+    engine = FakeAtelier(runs={method: held})
+    steering = Steering(FakeBridge(engine))  # type: ignore[arg-type]
+    for run in ("r1", "r1", "r2"):
+        press(steering, run)
+    await settle()
+    assert [args[0] for args, _ in engine.calls(f"runs.{method}")] == ["r1", "r2"]
+    await held.release()
+    press(steering, "r1")
+    await settle()
+    assert len(engine.calls(f"runs.{method}")) == 3
+
+
+def test_no_button_starts_work_past_it() -> None:
+    """A click that starts a coroutine in the slot itself goes through ``once``."""
+    past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.(start|do)\(")
+    sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
+    lines = ((path.name, line.strip()) for path in sources for line in path.read_text("utf-8").splitlines())
+    assert [each for each in lines if past.search(each[1])] == []

@@ -1,0 +1,69 @@
+"""Caps are not overshot by a reply: a request gets what is left, and one that does not fit is not sent."""
+
+from __future__ import annotations
+
+import asyncio
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ChatReply, ChatRequest, Usage
+from atelier_desk.domain.events import LimitKind
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.tokens import estimate_request
+from tests.engine.conftest import Opener
+from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, team_rows, worker
+
+
+def greedy(request: ChatRequest) -> Step:
+    """As long a reply as it is allowed to be, and a call, so that it is asked again."""
+    used = Usage(tokens_input=estimate_request(request), tokens_output=request.max_tokens)
+    return ChatReply(content="word", tool_calls=(calculate(f"k{len(request.messages)}", f"1+{len(request.messages)}"),), usage=used)
+
+
+async def test_greedy_sub_agents_side_by_side_stay_within_the_cap_of_all(open_atelier: Opener) -> None:
+    cap = 60_000
+    cast = Cast(Lead=[[batch("b", *(("Greedy", "x"),) * 5)], "done"], Greedy=[greedy] * 100)
+    async with open_atelier(model_factory=cast) as atelier:
+        await atelier.agents.save(worker("Greedy", tools=("CalculatorTool",), max_tokens=4000))
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=cap))
+        async with asyncio.timeout(60):
+            while True:
+                rows = await atelier.repos.runs.list(workflow_id)
+                if len(rows) == 6 and all(row.status is RunStatus.PAUSED for row in rows if row.agent_name == "Greedy"):
+                    break
+                await asyncio.sleep(0.01)
+        booked = sum(row.usage.tokens_input + row.usage.tokens_output for row in rows)
+        assert cap * 0.75 < booked <= cap
+        for row in rows:
+            if row.agent_name == "Greedy":
+                (reached,) = await bodies(atelier, row.id, "limit_reached")
+                assert reached.limit is LimitKind.TOKENS
+                assert reached.value < reached.cap
+        await atelier.runs.cancel(run_id)
+
+
+async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_go_on(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[greedy, greedy, "done"])
+    async with open_atelier(model_factory=cast) as atelier:
+        _, run_id = await begin(atelier, tools=("CalculatorTool",), max_tokens=4000, budget=Budget(max_tokens=7000))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        model = cast.models["Lead"]
+        first, second = (request.max_tokens for request in model.requests)
+        assert first == 4000
+        assert 256 <= second < 4000
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.spent.tokens <= 7000
+        await atelier.runs.resume(run_id, raise_limits={LimitKind.TOKENS: 20_000})
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_last_answer_that_was_asked_for_at_the_limit_is_given(open_atelier: Opener) -> None:
+    cast = Cast(Lead=["in short"])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=300))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert cast.models["Lead"].requests == []
+        await atelier.runs.resume(run_id, finish=True)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert set(await team_rows(atelier, workflow_id)) == {"Lead"}

@@ -1,0 +1,25 @@
+"""Child processes find this very package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from atelier_desk import children
+
+
+@pytest.mark.parametrize("inherited", [None, "/somewhere"])
+def test_the_child_finds_this_package_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inherited: str | None) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    if inherited:
+        monkeypatch.setenv("PYTHONPATH", inherited)
+    code = "import atelier_desk, pathlib, sys; print(pathlib.Path(atelier_desk.__file__).parent); print('/somewhere' in sys.path)"
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=children.environment(), capture_output=True, text=True, check=True
+    )
+    where, told = found.stdout.split()
+    assert Path(where) == Path(__file__).parents[1] / "app" / "atelier_desk"
+    assert told == str(inherited is not None)
