@@ -105,6 +105,8 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
         handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8"))
     if stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
+    if not handlers:
+        handlers.append(logging.NullHandler())  # with no handler at all, logging writes to standard error by itself
     close()
     formatter = logging.Formatter(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zipfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.cli.dispatch import execute
+from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Result
+from tests.engine.conftest import WordEmbedder
+from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.services.test_agents import FILE
 
 
@@ -301,6 +308,86 @@ def test_chat_talks_asks_and_shows(cli: Cli) -> None:
     assert workflow["name"] == "hello"
     again = cli("chat", "--workflow", workflow["id"], typed="/quit\n")
     assert "Painted." in again.out
+
+
+def test_a_provider_is_edited_and_what_is_not_named_stays(cli: Cli) -> None:
+    add = ["providers", "add", "work", "--kind", "openai", "--base-url", "http://one.test/v1", "--api-key-env", "WORK_KEY"]
+    assert cli(*add).status == 0
+    assert cli("providers", "edit", "work", "--base-url", "http://two.test/v1", "--disable").status == 0
+    stored = cli("providers", "list", "--json").json[-1]
+    assert (stored["base_url"], stored["api_key_env"], stored["enabled"]) == ("http://two.test/v1", "WORK_KEY", False)
+    edited = cli("providers", "edit", "work", "--enable", "--api-key-env", "", "--json").json
+    assert (edited["enabled"], edited["api_key_env"], edited["kind"]) == (True, "", "openai")
+    for wrong in ([], ["--base-url", "nonsense"], ["--enable", "--disable"]):
+        assert cli("providers", "edit", "work", *wrong).status == 2
+    assert cli("providers", "edit", "missing", "--enable").status == 2
+    assert cli("providers", "list", "--json").json[-1]["base_url"] == "http://two.test/v1"
+
+
+def test_what_is_known_of_a_model_is_corrected_and_forgotten(cli: Cli) -> None:
+    before = next(each for each in cli("models", "list", "--provider", "local", "--json").json if each["starter"])
+    name = before["name"]
+    edit = ["models", "edit", "local", name]
+    [edited] = cli(
+        *edit, "--window", "4096", "--price-in", "0.15", "--price-out", "0.6", "--vision", "yes", "--label", "Mine", "--json"
+    ).json
+    shown = next(each for each in cli("models", "list", "--json").json if each["name"] == name)
+    assert edited == shown
+    assert (shown["context_window"], shown["price_input"], shown["price_output"], shown["supports_vision"]) == (4096, 0.15, 0.6, True)
+    assert "4,096" in cli("models", "list").out
+    for wrong in ([], ["--window", "5"], ["--price-in", "-1"], ["--tools", "maybe"]):
+        assert cli(*edit, *wrong).status == 2
+    assert cli("models", "edit", "local", "missing", "--window", "4096").status == 2
+    [reset] = cli(*edit, "--reset", "--json").json
+    assert reset["context_window"] == before["context_window"]
+    assert reset["source"] != "user"
+
+
+class Endless:
+    """A model that begins to answer and never ends."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        yield TextDelta(content="One moment")
+        self.asked.set()
+        await asyncio.Event().wait()
+
+
+async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: Path) -> None:
+    model = Endless()
+    typed: asyncio.Queue[str | None] = asyncio.Queue()
+
+    class Typing(RecordingTerminal):
+        async def ask(self, prompt: str) -> str | None:
+            self.asked.append(prompt)
+            return await typed.get()
+
+    terminal = Typing(interactive=True)
+    async with Atelier.open(tmp_path, model_factory=lambda agent: model, embedder=WordEmbedder(), fsync=False) as atelier:
+        chatting = asyncio.create_task(execute(atelier, ["chat"], terminal))
+        typed.put_nowait("hello")
+        await model.asked.wait()
+        interrupt = terminal.on_interrupt
+        assert interrupt is not None
+        assert interrupt() is True
+        while len(terminal.asked) < 2:
+            await terminal.noted.wait()
+            await asyncio.sleep(0)
+        [run] = await atelier.repos.runs.list((await atelier.workflows.latest()).id)
+        assert run.status is RunStatus.CANCELLED
+        # At the prompt: once says how to end, and shows it again; a line that is entered makes it the first time again.
+        assert interrupt() is True
+        assert terminal.prompts == ["› "]
+        typed.put_nowait("/help")
+        while len(terminal.asked) < 3:
+            await asyncio.sleep(0)
+        assert interrupt() is True
+        assert interrupt() is False
+        typed.put_nowait(None)
+        assert await chatting == 0
+        assert terminal.on_interrupt is None
 
 
 def test_chat_goes_on_with_what_waits(cli: Cli) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gettext
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +13,15 @@ from atelier_desk import i18n
 from atelier_desk.cli import agent_options
 from atelier_desk.cli.argparse_words import WORDS
 from atelier_desk.cli.commands import memory, providers
+from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.parser import HelpShown, Usage, parse
-from atelier_desk.domain.agent import ApprovalMode, ToolDialect, ToolMode
+from atelier_desk.domain.agent import ApprovalMode, Effort, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.domain.provider import ProviderKind
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
+from tests.engine.ipc.conftest import RecordingTerminal
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,7 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
 def test_the_choices_are_the_domain_s() -> None:
     assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
+    assert set(agent_options.EFFORTS) == {effort.value for effort in Effort}
     assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
     assert set(providers.KINDS) == {kind.value for kind in ProviderKind}
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
@@ -133,6 +139,42 @@ def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+LISTINGS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "approvals", "tasks")
+UNUSED = ("httpx", "numpy", "keyring", "babel", "PySide6", "xllamacpp", "atelier_desk.engine.runs",
+          "atelier_desk.engine.run.reduce", "atelier_desk.tools.memory.search",
+          "atelier_desk.engine.services.inspector", "atelier_desk.engine.services.transcript")  # fmt: skip
+
+
+@pytest.mark.parametrize("noun", LISTINGS)
+def test_a_listing_loads_nothing_it_does_not_look_at(noun: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; from atelier_desk.__main__ import main; status = main(sys.argv[2:]);"
+        "print(status, [m for m in sys.argv[1].split() if m in sys.modules], file=sys.stderr)"
+    )
+    unused = [name for name in UNUSED if not (noun == "tools" and name == "atelier_desk.tools.memory.search")]
+    if noun != "tools":
+        unused.append("atelier_desk.domain.events")
+    command = [sys.executable, "-c", code, " ".join(unused), "--data-dir", str(tmp_path / "data"), noun, "list"]
+    # The first start makes the agents, for which it must know the tools.
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.splitlines()[-1] == "0 []"
+
+
+def test_a_folder_may_be_named_like_a_command() -> None:
+    assert parse(["--data-dir", "tools", "workflows", "list"]).handler == "workflows:list_"
+
+
+async def test_who_opened_for_a_listing_runs_for_others(tmp_path: Path) -> None:
+    async with Atelier.open(tmp_path, model_factory=lambda agent: ScriptedModel(["hello"]), start=False) as atelier:
+        assert not hasattr(atelier, "runs")
+        terminal = RecordingTerminal()
+        assert await execute(atelier, ["workflows", "list"], terminal) == 0
+        assert not hasattr(atelier, "runs")
+        assert await execute(atelier, ["run", "go", "--quiet"], terminal) == 0
+        assert terminal.out.endswith("hello\n")
 
 
 def test_a_language_is_spoken_on_request_whatever_the_settings_say(cli: Cli) -> None:

@@ -177,7 +177,7 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
         ["--tools", "Hammer"],
         ["--workflow", "missing"],
         ["--workspace", "no/such/folder"],
-        ["--model", "x" * 200],
+        ["--model", "x" * 513],
         ["--answers", "missing.json"],
     ],
 )

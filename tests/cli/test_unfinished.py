@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from atelier_desk.cli import words
+from atelier_desk.cli import figures
 from atelier_desk.cli.notices import notice
 from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -94,7 +94,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     try:
         assert said(ChunkType.RETRY, **wait) == "Nouvel essai du modèle. Tentative 2 dans 0,4 s : le serveur limite le nombre de requêtes"
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12 $ sur 0,10 $"
-        assert words.number(1234567.5, 1) == "1\u202f234\u202f567,5"
+        assert figures.number(1234567.5, 1) == "1\u202f234\u202f567,5"
     finally:
         set_language("en")
 

@@ -86,6 +86,14 @@ async def test_the_request(mistral_server: FakeMistral, chat: Any) -> None:
     assert body["messages"][0]["content"][1] == {"type": "image_url", "image_url": "data:image/png;base64,aGk="}
 
 
+async def test_effort_is_sent_to_models_that_know_it(mistral_server: FakeMistral, chat: Any) -> None:
+    mistral_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
+    for model, thinking in (("mistral-medium-latest", True), ("mistral-medium-latest", False), ("mistral-large-latest", True)):
+        await collect(chat.stream(ask(model=model, effort="low", enable_thinking=thinking)))
+    sent = [request.json.get("reasoning_effort") for request in mistral_server.of("/v1/chat/completions")]
+    assert sent == ["low", "none", None]
+
+
 @pytest.mark.parametrize(("thinking", "effort"), [(True, "high"), (False, "none")])
 async def test_reasoning_is_switched_and_sent_back_where_it_can_be(
     mistral_server: FakeMistral, chat: Any, thinking: bool, effort: str

@@ -73,6 +73,14 @@ async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
     }
 
 
+async def test_effort_is_a_level_of_thinking_and_left_out_where_it_is_refused(ollama_server: FakeOllama, chat: Any) -> None:
+    ollama_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
+    for options in ({"effort": "medium"}, {"effort": "medium", "enable_thinking": False}, {}):
+        await collect(chat.stream(ask(**options)))
+    # This model does not think: it refuses the level, is asked again without it, and is never told again.
+    assert [request.json.get("think") for request in ollama_server.of("/api/chat")] == ["medium", None, None, None]
+
+
 async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="{}"))
     broken = ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="1", name="a", raw="{x", error="bad"),))

@@ -80,6 +80,15 @@ async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
     assert "authorization" not in openai_server.requests[0].headers
 
 
+async def test_effort_is_sent_and_left_out_where_it_is_refused(openai_server: FakeOpenAI, chat: Any) -> None:
+    openai_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
+    await collect(chat.stream(ask(effort="low")))
+    await collect(chat.stream(ask(effort="low", enable_thinking=False)))
+    await collect(chat.stream(ask()))
+    sent = [request.json.get("reasoning_effort") for request in openai_server.of("/v1/chat/completions")]
+    assert sent == ["low", None, None]
+
+
 async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="{}"), Reply(text="x"))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}

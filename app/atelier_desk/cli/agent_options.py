@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Parser, names, number
 from atelier_desk.i18n import N_, _
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
 APPROVALS = ("auto", "manual", "selective")
+EFFORTS = ("low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 
 
@@ -27,6 +29,8 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--agent", metavar="NAME", help=_("the agent that works (the workflow's own, else the default one)"))
     who.add_argument("--provider", metavar="P", help=_("another provider than the agent's"))
     who.add_argument("--model", metavar="M", help=_("another model than the agent's"))
+    who.add_argument("--system", metavar="TEXT", help=_("other instructions than the agent's"))
+    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
@@ -36,6 +40,26 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
     add_people_options(who)
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_workflow_options(parser: Parser) -> None:
+    """Options that choose the workflow to go on in."""
+    which = parser.add_mutually_exclusive_group()
+    add_id(which, "--workflow", "workflow", help=_("go on in this workflow"))
+    which.add_argument(
+        "--continue", "-c", action="store_true", dest="latest", help=_("go on in the workflow in which something happened last")
+    )
+
+
+async def chosen_workflow(atelier: Atelier, arguments: argparse.Namespace) -> Workflow | None:
+    """The workflow to go on in; None for a new one.
+
+    Raises:
+        NotFoundError: there is no such workflow, or none at all.
+    """
+    if arguments.latest:
+        return await atelier.workflows.latest()
+    return await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
 
 
 def add_people_options(parser: argparse._ActionsContainer) -> None:
@@ -84,8 +108,12 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval")
+    fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval", "effort")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
+    if arguments.system is not None:
+        found["system_prompt"] = arguments.system
+    if arguments.effort is not None:
+        found["enable_thinking"] = True
     if "tools" in found:
         found["tools"] = tuple(found["tools"])
     return found

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.cli.parser import ENGINE, TOOLS, HelpShown, Usage, parse
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -41,13 +42,12 @@ async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
 async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
     """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
     from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
-    from atelier_desk.engine.direct_call import answer_direct_calls
 
-    if atelier is not None:
-        # Any command can make the run of a direct call go on: by an answer, by resuming it.
-        answer_direct_calls(atelier.environment)
     handler = _handler(arguments.handler)
     try:
+        if atelier is not None:
+            await _prepare(atelier, arguments.needs)
+            await complete_ids(atelier, arguments)
         return await handler(atelier, arguments, out)
     except CancelledByUser as error:
         out.note(error.localized(_), "warn")
@@ -61,6 +61,14 @@ async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: O
     except OSError as error:
         out.note(_("Error: {problem}", problem=str(error)), "error")
         return FAILED
+
+
+async def _prepare(atelier: Atelier, needs: str) -> None:
+    """Start what the command needs of an engine that was opened for less: a listing holds the data folder, and serves others meanwhile."""
+    if needs == ENGINE:
+        await atelier.start()
+    elif needs == TOOLS:
+        await atelier.load_tools()
 
 
 def _handler(name: str) -> Handler:

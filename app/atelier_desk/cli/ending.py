@@ -30,7 +30,16 @@ def interrupts(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
             with suppress(ReaderGone, OSError):
                 terminal.note(_("Interrupting and saving. Press Ctrl-C again to kill."), "warn")
 
+    def interrupt(number: int) -> None:
+        if not terminal.interrupted():
+            watch.start()
+            cancel(number)
+
     def on_signal(number: int, frame: Any) -> None:
+        if number == signal.SIGINT and terminal.catches_interrupts:
+            # The command deals with it, the way a chat stops an answer.
+            loop.call_soon_threadsafe(interrupt, number)
+            return
         watch.start()
         loop.call_soon_threadsafe(cancel, number)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
 from atelier_desk.cli.ending import interrupts
 from atelier_desk.cli.output import ReaderGone, Terminal
-from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
 from atelier_desk.ending import EndWatch
 from atelier_desk.i18n import LANGUAGES, N_, _, set_language
 
@@ -215,7 +215,7 @@ async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], 
 
     if arguments.accept_loss:
         await accept_loss(root)
-    async with Atelier.open(root, language=early_language(argv)) as atelier:
+    async with Atelier.open(root, language=early_language(argv), start=arguments.needs == ENGINE) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier) as server:
             try:
@@ -279,12 +279,15 @@ def register_commands() -> None:
     set_command_handler(execute)
 
 
-def start_logging(level: str, directory: Path | None = None) -> None:
-    """Log to standard error and, once this process holds the data folder, to the file in it; keys are hidden in both."""
+def start_logging(level: str | None, directory: Path | None = None) -> None:
+    """Log to the file in the data folder, once this process holds it, and to standard error when ``level`` was asked for.
+
+    Without ``--log-level`` standard error is for people: what concerns them is said to them, in their language. Keys are hidden in both.
+    """
     from atelier_desk import logs
     from atelier_desk.llm import secrets
 
     global _redactor
     if _redactor is None:
         _redactor = logs.add_redactor(secrets.redact)
-    logs.set_up(directory, level)
+    logs.set_up(directory, level or "warning", stderr=level is not None)

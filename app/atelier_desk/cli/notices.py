@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from atelier_desk.cli import approval_words, words
+from atelier_desk.cli import approval_words
+from atelier_desk.cli.figures import dollars, duration, number
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, unfinished_words
 from atelier_desk.i18n import N_, _
@@ -41,7 +42,7 @@ def notice(event: StreamEvent) -> Said:
             mark = "✓" if data["success"] else "✗"
             error = data.get("error", "")
             shown = explain(data["tool"], data.get("result"), error) if error else short(data.get("result"))
-            return f"{mark} {data['tool']} ({words.duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
+            return f"{mark} {data['tool']} ({duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
         case ChunkType.MESSAGE:
             # Of a sub-agent; what it was told stands in the line of its start.
             return _said(data) if data.get("role") == "assistant" else ("", "")
@@ -83,9 +84,9 @@ def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
     metrics = data.get("metrics") or {}
     spent = _(
         "{time}, {input} tokens in, {output} out",
-        time=words.duration(metrics.get("duration_ms", 0)),
-        input=words.number(metrics.get("tokens_input", 0)),
-        output=words.number(metrics.get("tokens_output", 0)),
+        time=duration(metrics.get("duration_ms", 0)),
+        input=number(metrics.get("tokens_input", 0)),
+        output=number(metrics.get("tokens_output", 0)),
     )
     if kind is ChunkType.SUB_AGENT_COMPLETE:
         return f"◂ {name} ({spent}) {short(data.get('report'))}", "dim"
@@ -115,7 +116,7 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             )
         case ChunkType.LIMIT_REACHED:
             limit = str(data["reason"])
-            value, cap = (words.amount(limit, float(details.get(key) or 0)) for key in ("value", "cap"))
+            value, cap = (_amount(limit, float(details.get(key) or 0)) for key in ("value", "cap"))
             return _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
         case ChunkType.LOOP_DETECTED:
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
@@ -126,9 +127,14 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
 def retry_line(reason: str, details: dict[str, Any]) -> str:
     """Why the request is sent again, and when."""
     delay_ms = float(details.get("delay_s") or 0) * 1000
-    delay = words.duration(delay_ms) if delay_ms >= 50 else ""
+    delay = duration(delay_ms) if delay_ms >= 50 else ""
     title, text = retry_words(reason, int(details.get("attempt") or 1), delay, str(details.get("message") or ""))
     return _("{title}. {text}", title=title, text=text)
+
+
+def _amount(limit: str, value: float) -> str:
+    """A value of a limit in its unit: dollars, a time, or a plain number."""
+    return dollars(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
 
 
 def short(value: Any) -> str:

@@ -6,15 +6,19 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, TypeVar
 
 from atelier_desk.engine.ipc.request import Request
+from atelier_desk.i18n import _
 
 GONE = frozenset({errno.EPIPE, errno.EIO})
 """What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
+PIPE_WAIT_S = 3.0
+"""Seconds within which piped input must begin: programs that start others often leave them a pipe that nothing ever comes through."""
 RESET = "\x1b[0m"
 STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
 
@@ -29,6 +33,7 @@ class Output(Protocol):
     Attributes:
         json: standard output carries JSON alone.
         interactive: somebody is there to answer ``ask``.
+        watched: a person sees both standard output and standard error on a terminal.
         cwd: the folder relative paths of the command line start from.
         request: what was shown so far of the run the command follows, so that another process can go on.
         handing_over: the process that performs the command ends, and the user's own goes on elsewhere: nothing more is shown from here.
@@ -36,6 +41,7 @@ class Output(Protocol):
 
     json: bool
     interactive: bool
+    watched: bool
     cwd: str
     request: Request
     handing_over: bool
@@ -52,12 +58,28 @@ class Output(Protocol):
         """The stream of this run was shown up to this durable event."""
         ...
 
+    def think(self, text: str) -> None:
+        """A piece of what a model thinks, dimmed, for standard error; empty ends it. Only where ``watched``."""
+        ...
+
+    def prompt(self, text: str) -> None:
+        """Show the prompt of a question that is being asked again."""
+        ...
+
     async def ask(self, prompt: str) -> str | None:
         """A line from the user, None at the end of input; the prompt goes to standard error."""
         ...
 
     async def read_input(self) -> str:
-        """All of standard input."""
+        """All of standard input, in UTF-8 or else in the encoding it seems to be in, which is said."""
+        ...
+
+    async def read_piped(self) -> str:
+        """What a pipe or a file brings on standard input, empty when that is a terminal, or nothing comes for ``PIPE_WAIT_S``."""
+        ...
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+        """Have Ctrl-C call ``handler`` instead of cancelling the command; when it gives False, the command is cancelled after all."""
         ...
 
 
@@ -105,15 +127,33 @@ class Terminal:
         self.interactive = self._stdin is not None and self._stdin.isatty()
         self._line: asyncio.Future[str] | None = None
         self._input: str | None = None
-        self._styled = self._stderr.isatty()
+        self._person = self._stderr.isatty()
+        # https://no-color.org: set and not empty, whatever its value.
+        self._styled = self._person and not os.environ.get("NO_COLOR")
         self._clean = self._stdout.isatty() and not json
+        self.watched = self._person and self._clean
+        self._thinking = False
+        self._on_interrupt: Callable[[], bool] | None = None
 
     def write(self, text: str) -> None:
+        self.think("")
         self._put(self._stdout, printable(text) if self._clean else text)
 
     def note(self, text: str, style: str = "dim") -> None:
-        shown = printable(text) if self._styled else text
+        self.think("")
+        shown = printable(text) if self._person else text
         self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
+
+    def think(self, text: str) -> None:
+        if text and self.watched:
+            # Without colours a bar at the left tells it from the answer.
+            shown = printable(text) if self._styled else printable(text).replace("\n", "\n│ ")
+            before = "" if self._thinking else STYLES["dim"] if self._styled else "│ "
+            self._thinking = True
+            self._put(self._stderr, before + shown)
+        elif self._thinking and not text:
+            self._thinking = False
+            self._put(self._stderr, f"{RESET}\n" if self._styled else "\n")
 
     def _put(self, stream: TextIO, text: str) -> None:
         try:
@@ -127,7 +167,11 @@ class Terminal:
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
         self.request.shown(workflow_id, run_id, seq)
 
+    def prompt(self, text: str) -> None:
+        self._put(self._stderr, text)
+
     async def ask(self, prompt: str) -> str | None:
+        self.think("")
         self._put(self._stderr, prompt)
         # A question that was answered elsewhere leaves its read running; the next question takes that line.
         if self._line is None:
@@ -139,28 +183,92 @@ class Terminal:
     async def read_input(self) -> str:
         if self._input is None:
             # Kept: a command that is taken up by another process asks for it again.
-            self._input = await in_thread(self._stdin.read)
+            self._input = self._decoded(await in_thread(self._read_all))
         return self._input
 
+    async def read_piped(self) -> str:
+        if self.interactive:
+            return ""
+        if self._input is None:
+            self._input = await self._read_piped()
+        return self._input
 
-async def in_thread(blocking: Callable[[], str]) -> str:
+    async def _read_piped(self) -> str:
+        try:
+            start = await asyncio.wait_for(in_thread(self._read_some), PIPE_WAIT_S)
+        except TimeoutError:
+            self.note(_("Nothing came on standard input, so nothing was attached. To wait for it: --attach -"), "warn")
+            return ""
+        return self._decoded(start + await in_thread(self._read_all)) if start else ""
+
+    def _read_some(self) -> bytes:
+        # From the descriptor itself: a thread that waits in Python's own buffer when the program ends would crash it.
+        descriptor = _descriptor(self._stdin)
+        return self._stdin.read().encode("utf-8", "surrogateescape") if descriptor is None else os.read(descriptor, 1 << 16)
+
+    def _read_all(self) -> bytes:
+        parts = []
+        while part := self._read_some():
+            parts.append(part)
+        return b"".join(parts)
+
+    def _decoded(self, content: bytes) -> str:
+        from atelier_desk.engine.attachments import decode
+
+        text, encoding = decode(content)
+        if encoding != "utf-8":
+            self.note(_("Standard input is not UTF-8; it was read as {encoding}.", encoding=encoding), "warn")
+        return text
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+        self._on_interrupt = handler
+
+    @property
+    def catches_interrupts(self) -> bool:
+        return self._on_interrupt is not None
+
+    def interrupted(self) -> bool:
+        """Ctrl-C came: False when nobody deals with it, and the command is to be cancelled."""
+        handler = self._on_interrupt
+        if handler is None:
+            return False
+        if handler():
+            return True
+        self._on_interrupt = None
+        return False
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """The file descriptor below a stream, None for one that has none."""
+    try:
+        return stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+T = TypeVar("T", str, bytes)
+
+
+async def in_thread(blocking: Callable[[], T]) -> T:
     """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[str] = loop.create_future()
+    future: asyncio.Future[T] = loop.create_future()
 
-    def deliver(text: str, error: BaseException | None) -> None:
+    def deliver(text: T | None, error: BaseException | None) -> None:
         if future.done():
             return
-        if error is None:
+        if text is not None:
             future.set_result(text)
         else:
-            future.set_exception(error)
+            future.set_exception(error or EOFError())
 
     def work() -> None:
+        text: T | None = None
+        problem: BaseException | None = None
         try:
-            text, problem = blocking(), None
+            text = blocking()
         except (OSError, ValueError) as error:
-            text, problem = "", error
+            problem = error
         if not loop.is_closed():
             loop.call_soon_threadsafe(deliver, text, problem)
 

@@ -13,10 +13,12 @@ from atelier_desk.cli import argparse_words
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "memory", "reports", "questions", "approvals",
-    "backup", "doctor",
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "tasks", "memory", "reports", "questions", "approvals",
+    "backup", "doctor", "completion",
 )  # fmt: skip
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
+DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
+"""How much of the engine a command needs: a listing that starts no more than it must takes a third less time."""
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -43,6 +45,14 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
+        from atelier_desk.cli.ids import ids_of
+
+        found, rest = super().parse_known_args(args, namespace)
+        found.ids = {**getattr(found, "ids", {}), **ids_of(self)}
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise Usage(self.format_usage() + _("{program}: error: {problem}", program=self.prog, problem=message) + "\n")
 
@@ -61,7 +71,7 @@ def global_options() -> Parser:
     group = common.add_argument_group(_("global options"))
     group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of the program's own words"))
-    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("how much goes to standard error and the log file"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("log to standard error too, from this level on"))
     group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with what is left of it"))
     group.add_argument("--json", action="store_true", help=_("standard output carries JSON alone"))
     return common
@@ -74,11 +84,14 @@ class Adder:
         self._subparsers = subparsers
         self._common = common
 
-    def command(self, name: str, help: str, handler: str = "", **options: Any) -> Parser:
-        """A command; ``handler`` is ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs."""
+    def command(self, name: str, help: str, handler: str = "", *, needs: str = ENGINE, **options: Any) -> Parser:
+        """A command; ``handler`` is ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs.
+
+        ``needs`` is ``DATABASE`` for one that only looks at what is stored, ``TOOLS`` when it looks at the tools too.
+        """
         parser: Parser = self._subparsers.add_parser(name, help=help, description=help, parents=[self._common], **options)
         if handler:
-            parser.set_defaults(handler=handler)
+            parser.set_defaults(handler=handler, needs=needs)
         return parser
 
     def group(self, name: str, help: str) -> Adder:
@@ -87,8 +100,9 @@ class Adder:
         return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common)
 
 
-def build_parser() -> Parser:
-    """The whole grammar, in the current language."""
+def build_parser(argv: Sequence[str] = ()) -> Parser:
+    """The whole grammar, in the current language; for a command line that names commands and asks for no help, that of these alone."""
+    named = () if {"-h", "--help"} & set(argv) else [name for name in GROUPS if name in argv]
     argparse_words.translate()
     common = global_options()
     parser = Parser(
@@ -98,7 +112,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
     adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
-    for name in GROUPS:
+    for name in named or GROUPS:
         import_module(f"atelier_desk.cli.commands.{name}").register(adder)
     return parser
 
@@ -110,8 +124,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
-    arguments = build_parser().parse_args(list(argv))
-    for name, default in (("data_dir", None), ("lang", None), ("log_level", "warning"), ("json", False), ("accept_loss", False)):
+    arguments = build_parser(argv).parse_args(list(argv))
+    for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments

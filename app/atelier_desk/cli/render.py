@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from atelier_desk.cli import words
+from atelier_desk.cli.figures import dollars, number
 from atelier_desk.cli.notices import notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -26,13 +26,41 @@ class JsonRenderer:
         self._out.write(json.dumps(event.wire(), ensure_ascii=False) + "\n")
 
 
-def renderer_for(out: Output) -> JsonRenderer | TextRenderer:
-    """JSON when ``--json`` was given, else text."""
-    return JsonRenderer(out) if out.json else TextRenderer(out)
+def renderer_for(out: Output, *, quiet: bool = False) -> JsonRenderer | TextRenderer | QuietRenderer:
+    """JSON when ``--json`` was given, else text; with ``quiet`` the answer alone."""
+    if out.json:
+        return JsonRenderer(out)
+    return QuietRenderer(out) if quiet else TextRenderer(out)
+
+
+class QuietRenderer:
+    """The root agent's last answer to standard output, and what went wrong to standard error; nothing of what happens meanwhile."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._answer = ""
+
+    def show(self, event: StreamEvent) -> None:
+        if event.chunk_type is ChunkType.MESSAGE and event.depth == 0:
+            if event.data.get("role") == "assistant" and event.data.get("output_type") != "progress":
+                self._answer = event.data.get("content", "")
+            return
+        if event.depth == 0:
+            text, style = notice(event)
+            if text and style in ("warn", "error"):
+                self._out.note(text, style)
+
+    def finish(self) -> None:
+        """Print the answer, once the turn is over."""
+        if self._answer:
+            self._out.write(self._answer if self._answer.endswith("\n") else self._answer + "\n")
+        self._answer = ""
 
 
 class TextRenderer:
     """The root agent's answers to standard output as they come; tool calls, notices, sub-agents and totals to standard error.
+
+    What it thinks is shown too where a person watches, dimmed.
 
     What a sub-agent does is indented by its depth and carries its name.
     """
@@ -52,7 +80,10 @@ class TextRenderer:
             case ChunkType.REASONING if event.depth == 0 and data.get("all_before"):
                 # What was written cannot be taken back; the answer begins on a line of its own.
                 self._break()
+            case ChunkType.REASONING if event.depth == 0:
+                self._out.think(data["content"])
             case ChunkType.MESSAGE if event.depth == 0:
+                self._out.think("")
                 self._message(data)
             case ChunkType.USAGE:
                 self._totals = data
@@ -99,10 +130,10 @@ class TextRenderer:
         total = self._totals.get("team") or self._totals.get("run") or self._totals
         if not total.get("tokens_input") and not total.get("tokens_output"):
             return
-        sent, said = (words.number(total.get(key, 0)) for key in ("tokens_input", "tokens_output"))
-        parts = [_("{input} tokens in, {output} out", input=sent, output=said)]
+        counts = {"input": number(total.get("tokens_input", 0)), "output": number(total.get("tokens_output", 0))}
+        parts = [_("{input} tokens in, {output} out", **counts)]
         if total.get("cost"):
-            parts.append(words.cost(total["cost"]))
+            parts.append(dollars(total["cost"]))
         self._out.note(" · ".join(parts))
 
     def _break(self) -> None:

@@ -38,6 +38,14 @@ class ApprovalMode(StrEnum):
     SELECTIVE = "selective"
 
 
+class Effort(StrEnum):
+    """How long a model that thinks does so before it answers, on servers that can be told."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Budget(Model):
     """Caps for one run; None means no cap. ``max_cost`` is in US dollars."""
 
@@ -64,6 +72,8 @@ class AgentConfig(Model):
     tool_dialect: ToolDialect = ToolDialect.AUTO
     max_tool_iterations: int = Field(default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1])
     enable_thinking: bool = True
+    effort: Effort | None = None
+    """None leaves it to the server."""
     question_timeout_s: float = Field(default=limits.QUESTION_TIMEOUT_S, ge=0)
     """Seconds a question waits while it can be seen; 0 waits for ever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE

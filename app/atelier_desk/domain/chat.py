@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 
 
@@ -22,6 +23,16 @@ class ImagePart(Model):
 
     media_type: str
     data: str
+
+
+class TextFile(Model):
+    """A text file that goes with a message: the model reads it framed with its name, the transcript shows it by its name.
+
+    ``name`` is the file's name alone, without its folder.
+    """
+
+    name: str = Field(min_length=1, max_length=limits.ATTACHED_NAME)
+    text: str
 
 
 class ToolCall(Model):
@@ -78,6 +89,8 @@ class ChatRequest(Model):
         raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
             server alone.
         context_window: tokens the model can see; Ollama must be told (``num_ctx``).
+        effort: how long a model thinks before it answers: low, medium or high; None leaves it to the server. Providers that know no
+            such thing leave it out.
         retry: whether the provider tries again by itself; not where the caller does.
     """
 
@@ -93,6 +106,7 @@ class ChatRequest(Model):
     grammar: str | None = None
     raw_prompt: str | None = None
     context_window: int | None = None
+    effort: Literal["low", "medium", "high"] | None = None
     retry: bool = True
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.chat import ChatReply, ImagePart, Usage
+from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.event_base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
@@ -124,6 +124,7 @@ class UserMessage(Event):
     message_id: str = Field(default_factory=new_id)
     content: str
     images: tuple[ImagePart, ...] = ()
+    files: tuple[TextFile, ...] = ()
     strategy: Dispatch = Dispatch.QUEUE
 
 
@@ -425,4 +426,4 @@ def event_id(commit: str, index: int) -> str:
     return f"{commit[:-4]}{index % 0x10000:04x}"
 
 
-event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody)
+event_body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody, config=ConfigDict(defer_build=True))

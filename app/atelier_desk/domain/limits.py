@@ -4,6 +4,11 @@ from typing import Final
 
 WORKFLOW_NAME: Final = 256
 MESSAGE: Final = 100_000
+ATTACHED_TEXT: Final = 100_000
+"""Characters of all text files that go with one message, together."""
+ATTACHED_FILES: Final = 20
+"""Text files that go with one message."""
+ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
 MODEL_NAME: Final = 512
 """Characters: the names of local servers are paths, those of clouds are resource names."""

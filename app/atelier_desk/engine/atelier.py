@@ -17,22 +17,22 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events import Dispatch
-from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import StreamEvent
-from atelier_desk.domain.workflow import RunMode, Workflow
 from atelier_desk.engine.bus import EventBus
-from atelier_desk.engine.following import until_settled
 from atelier_desk.i18n import N_, set_language
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.agent import AgentConfig
+    from atelier_desk.domain.chat import ImagePart
+    from atelier_desk.domain.events import Dispatch
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.asking import Answer
     from atelier_desk.engine.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.given_tools import GivenTool, GivenTools
@@ -63,6 +63,24 @@ if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
 
 log = logging.getLogger(__name__)
+
+SERVICES = {
+    "providers": "ProviderService",
+    "models": "ModelService",
+    "workflows": "WorkflowService",
+    "agents": "AgentService",
+    "tasks": "TaskService",
+    "memories": "MemoryService",
+    "reports": "ReportService",
+    "questions": "QuestionService",
+    "approvals": "ApprovalService",
+    "teams": "TeamService",
+    "inspector": "InspectorService",
+    "settings": "SettingsService",
+    "data": "DataService",
+    "own_tools": "OwnToolService",
+}
+"""The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
 
 class Atelier:
@@ -100,12 +118,30 @@ class Atelier:
     settings: SettingsService
     data: DataService
     own_tools: OwnToolService
+    _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.bus = EventBus()
         self.embedder = None
         self._background: list[asyncio.Task[None]] = []
+        self._starting = asyncio.Lock()
+        self._tools_loaded = self._started = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make a service, or the registry of tools, at its first use."""
+            if name == "registry":
+                from atelier_desk.tools.registry import create_default_tool_registry
+
+                made: Any = create_default_tool_registry()
+            elif name in SERVICES:
+                made = getattr(import_module(f"atelier_desk.engine.services.{name}"), SERVICES[name])(self)
+            else:
+                raise AttributeError(f"the engine has no {name!r}, or was opened without starting it")
+            setattr(self, name, made)
+            return made
 
     @classmethod
     @asynccontextmanager
@@ -121,6 +157,7 @@ class Atelier:
         fault: FaultPoint | None = None,
         language: str | None = None,
         temporary: bool = False,
+        start: bool = True,
     ) -> AsyncIterator[Atelier]:
         """Open a data folder, and close everything at the end.
 
@@ -131,6 +168,7 @@ class Atelier:
             fsync: overrides the setting of that name.
             language: overrides the setting of that name.
             temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
+            start: False opens the database alone, which a listing needs; ``load_tools`` and ``start`` do the rest when it is wanted.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
@@ -158,9 +196,11 @@ class Atelier:
                 yield opened
             return
         atelier = cls(clock or SystemClock())
-        await atelier._open_store(data_dir, vault, fsync)
+        atelier._given = (model_factory, embedder, fault)
+        await atelier._open_store(data_dir, vault, fsync, language, start)
         try:
-            await atelier._start(model_factory, embedder, fault, language)
+            if start:
+                await atelier.start()
             yield atelier
         finally:
             await atelier._close()
@@ -174,8 +214,8 @@ class Atelier:
         agent: AgentConfig | str | None = None,
         workflow_id: str | None = None,
         images: tuple[ImagePart, ...] = (),
-        strategy: Dispatch = Dispatch.QUEUE,
-        mode: RunMode = RunMode.AUTO,
+        strategy: Dispatch | str = "queue",
+        mode: RunMode | str = "auto",
         tools: Sequence[GivenTool] = (),
     ) -> AsyncIterator[StreamEvent]:
         """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
@@ -195,6 +235,10 @@ class Atelier:
             UsageError: a function that cannot become a tool.
             NotFoundError, ConflictError: no tool of that name; another tool of that name.
         """
+        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.workflow import RunMode
+        from atelier_desk.engine.following import until_settled
+
         config, agent_id = await self.find_agent(agent)
         tools = self.given_tools.made(tools)
         if workflow_id is None:
@@ -202,10 +246,9 @@ class Atelier:
         if tools:
             config, agent_id = await self._with_tools(workflow_id, config, agent_id, tools)
         with self._listening(workflow_id) as queue:
+            how: dict[str, Any] = {"strategy": Dispatch(strategy), "mode": RunMode(mode)}
             try:
-                run_id = await self.runs.send(
-                    workflow_id, prompt, agent=config, agent_id=agent_id, images=images, strategy=strategy, mode=mode
-                )
+                run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how)
             finally:
                 if self.runs.active(workflow_id) is None:
                     self.given_tools.release(workflow_id)
@@ -246,6 +289,8 @@ class Atelier:
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
+        from atelier_desk.engine.following import until_settled
+
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:
             await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
@@ -281,6 +326,8 @@ class Atelier:
 
     async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
         """A configuration and the id of the stored agent it came from, from whatever names an agent."""
+        from atelier_desk.domain.agent import AgentConfig
+
         if agent is None or isinstance(agent, AgentConfig):
             return agent, ""
         stored = await self.agents.by_name(agent)
@@ -315,21 +362,48 @@ class Atelier:
 
     # -- opening and closing -------------------------------------------------------------------------------------------------------
 
-    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None) -> None:
+    async def load_tools(self) -> None:
+        """Have the registry hold the user's own tools too. Doing it again changes nothing."""
+        async with self._starting:
+            await self._load_tools()
+
+    async def start(self) -> None:
+        """Make everything ready to run: tools, memory, the runs of this folder, the built-in agents. Doing it again changes nothing."""
+        async with self._starting:
+            if self._started:
+                return
+            model_factory, embedder, fault = self._given
+            settings = await self.repos.settings.load()
+            self._make_services(fault)
+            await self._make_memory(settings, embedder)
+            self._make_runs(settings, model_factory, fault)
+            await self.runs.index()
+            await self._load_tools()
+            await self.agents.ensure_builtin()
+            self._started = True
+
+    async def _load_tools(self) -> None:
+        if not self._tools_loaded:
+            await self.own_tools.load_confirmed()
+            self._tools_loaded = True
+
+    async def _open_store(
+        self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, language: str | None, start: bool
+    ) -> None:
         from atelier_desk import logs
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.datadir import DataDir, default_data_dir
         from atelier_desk.storage.repositories import Repositories
-        from atelier_desk.tools.registry import create_default_tool_registry
 
         self._redacting = logs.add_redactor(redact)
         self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
-        self.registry = create_default_tool_registry()
         self.store = await self._open_database(fsync is not False)
         self.repos = Repositories(self.store, self.datadir)
-        if fsync is None and not (await self.repos.settings.load()).fsync:
-            # The wish is in the database, which takes it only when it is opened.
+        settings = await self.repos.settings.load()
+        set_language(language or settings.language)
+        if fsync is None and start and not settings.fsync:
+            # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.close()
             self.store = await self._open_database(False)
             self.repos = Repositories(self.store, self.datadir)
@@ -339,50 +413,12 @@ class Atelier:
 
         return await Store.open(self.datadir.database, fsync=fsync, clock=self.clock, backups=self.datadir.backups)
 
-    async def _start(
-        self, model_factory: ModelFactory | None, embedder: Embedder | None, fault: FaultPoint | None, language: str | None
-    ) -> None:
-        settings = await self.repos.settings.load()
-        set_language(language or settings.language)
-        self._make_services(fault)
-        await self._make_memory(settings, embedder)
-        self._make_runs(settings, model_factory, fault)
-        await self.runs.index()
-        await self.own_tools.load_confirmed()
-        await self.agents.ensure_builtin()
-
     def _make_services(self, fault: FaultPoint | None) -> None:
         from atelier_desk.engine.journal import Journal, no_fault
-        from atelier_desk.engine.services.agents import AgentService
-        from atelier_desk.engine.services.approvals import ApprovalService
-        from atelier_desk.engine.services.data import DataService
-        from atelier_desk.engine.services.inspector import InspectorService
-        from atelier_desk.engine.services.memories import MemoryService
-        from atelier_desk.engine.services.models import ModelService
-        from atelier_desk.engine.services.own_tools import OwnToolService
-        from atelier_desk.engine.services.providers import ProviderService
-        from atelier_desk.engine.services.questions import QuestionService
-        from atelier_desk.engine.services.reports import ReportService
-        from atelier_desk.engine.services.settings import SettingsService
-        from atelier_desk.engine.services.tasks import TaskService
-        from atelier_desk.engine.services.teams import TeamService
-        from atelier_desk.engine.services.workflows import WorkflowService
 
         self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
-        self.providers = ProviderService(self)
-        self.models = ModelService(self)
-        self.workflows = WorkflowService(self)
-        self.agents = AgentService(self)
-        self.tasks = TaskService(self)
-        self.memories = MemoryService(self)
-        self.reports = ReportService(self)
-        self.questions = QuestionService(self)
-        self.approvals = ApprovalService(self)
-        self.teams = TeamService(self)
-        self.inspector = InspectorService(self)
-        self.settings = SettingsService(self)
-        self.data = DataService(self)
-        self.own_tools = OwnToolService(self)
+        for name in SERVICES:
+            getattr(self, name)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
         from atelier_desk.engine.embedding import create_embedder, needs_server
@@ -478,16 +514,16 @@ class Atelier:
             parts.callback(self._redacting)
             parts.push_async_callback(self.store.close)
             parts.push_async_callback(self._close_embedder)
-            if hasattr(self, "providers"):
+            if "providers" in vars(self):
                 parts.push_async_callback(self.providers.aclose)
             parts.push_async_callback(self._stop_background)
-            if hasattr(self, "models"):
+            if "models" in vars(self):
                 parts.push_async_callback(self.models.aclose)
-            if hasattr(self, "memories"):
+            if "memories" in vars(self):
                 parts.push_async_callback(self.memories.aclose)
             if "own_tools" in vars(self):
                 parts.push_async_callback(self.own_tools.aclose)
-            if hasattr(self, "runs"):
+            if "runs" in vars(self):
                 parts.push_async_callback(self.runs.close)
 
     async def _close_embedder(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.i18n import N_
 
@@ -12,19 +12,30 @@ IMAGE_BYTES = 8 * 1024 * 1024
 """Base64 characters of one image; servers refuse larger ones."""
 
 
-def check_message(content: str, images: tuple[ImagePart, ...] = ()) -> None:
+def check_message(content: str, images: tuple[ImagePart, ...] = (), files: tuple[TextFile, ...] = ()) -> None:
     """Refuse a message nobody could answer.
 
     Raises:
-        UsageError: it is blank and has no image.
-        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images.
+        UsageError: it is blank and nothing is attached.
+        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images or text files.
     """
-    if not content.strip() and not images:
+    if not content.strip() and not images and not files:
         raise UsageError(N_("The message is empty. Write something, or attach an image."))
     if len(images) > MOST_IMAGES:
         raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
     if any(len(image.data) > IMAGE_BYTES for image in images):
         raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
+    if len(files) > limits.ATTACHED_FILES:
+        raise LimitError(
+            N_("The message has {count} text files; at most {most} are allowed."), count=len(files), most=limits.ATTACHED_FILES
+        )
+    attached = sum(len(file.text) for file in files)
+    if attached > limits.ATTACHED_TEXT:
+        raise LimitError(
+            N_("The attached texts have {length} characters together; at most {most} are allowed."),
+            length=attached,
+            most=limits.ATTACHED_TEXT,
+        )
     _check_length(content)
 
 

@@ -11,7 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events import Dispatch, PauseReason, RunStarted, UserMessage
 from atelier_desk.domain.settings import Settings
@@ -96,6 +96,7 @@ class RunManager(Steering):
         agent: AgentConfig | None = None,
         agent_id: str = "",
         images: tuple[ImagePart, ...] = (),
+        files: tuple[TextFile, ...] = (),
         strategy: Dispatch = Dispatch.QUEUE,
         mode: RunMode = RunMode.AUTO,
         approval: ApprovalMode | None = None,
@@ -113,8 +114,9 @@ class RunManager(Steering):
             UsageError: the message is blank.
             NotFoundError: no such workflow.
         """
-        check_message(content, images)
-        message = UserMessage(content=mended(content), images=images, strategy=strategy, message_id=message_id or new_id())
+        check_message(content, images, files)
+        files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
+        message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy, message_id=message_id or new_id())
         async with self._workflow_lock(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
@@ -155,8 +157,8 @@ class RunManager(Steering):
             if first is None or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
             text = first.content if content is None else mended(content)
-            check_message(text, first.images)
-            message = UserMessage(content=text, images=first.images)
+            check_message(text, first.images, first.files)
+            message = UserMessage(content=text, images=first.images, files=first.files)
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)

@@ -57,7 +57,7 @@ class MistralProvider(HttpProvider):
         if request.tools:
             body["tools"] = wire_tools(request)
         if adjustable:
-            body["reasoning_effort"] = "high" if request.enable_thinking else "none"
+            body["reasoning_effort"] = (request.effort or "high") if request.enable_thinking else "none"
         return {field: value for field, value in body.items() if field not in refused}
 
     def parser(self, request: ChatRequest, where: Where) -> StreamParser:

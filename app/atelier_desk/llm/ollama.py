@@ -27,7 +27,8 @@ class OllamaProvider(HttpProvider):
     """Chat with a local Ollama server, or ``https://ollama.com`` with a key.
 
     ``num_ctx`` is always sent. ``truncate`` and ``shift`` are off, so that a prompt that does not fit is an error instead of a prompt whose
-    beginning was dropped. ``think`` is only ever sent as false: without it a thinking model thinks, and true is refused by the others.
+    beginning was dropped. ``think`` is sent as false, or as the effort that was chosen: without it a thinking model
+    thinks, and the others refuse anything but false, and are then asked again without it.
     """
 
     kind = ProviderKind.OLLAMA
@@ -63,6 +64,8 @@ class OllamaProvider(HttpProvider):
             body["format"] = request.response_schema
         if not request.enable_thinking:
             body["think"] = False
+        elif request.effort is not None:
+            body["think"] = request.effort
         return {field: value for field, value in body.items() if field not in refused}
 
     def parser(self, request: ChatRequest, where: Where) -> StreamParser:

@@ -34,7 +34,17 @@ class OpenAICompatibleProvider(HttpProvider):
     kind = ProviderKind.OPENAI
     chat_path = "/chat/completions"
     droppable: ClassVar[frozenset[str]] = frozenset(
-        {"stream_options", "max_tokens", "temperature", "seed", "stop", "response_format", "grammar", "chat_template_kwargs"}
+        {
+            "reasoning_effort",
+            "stream_options",
+            "max_tokens",
+            "temperature",
+            "seed",
+            "stop",
+            "response_format",
+            "grammar",
+            "chat_template_kwargs",
+        }
     )
 
     @staticmethod
@@ -66,6 +76,8 @@ class OpenAICompatibleProvider(HttpProvider):
             body["tools"] = wire_tools(request)
         if not request.enable_thinking and not self._is_openai():
             body["chat_template_kwargs"] = {"enable_thinking": False}  # llama.cpp and vLLM hand it to the model's template
+        if request.effort is not None and request.enable_thinking:
+            body["reasoning_effort"] = request.effort
         if "max_tokens" in refused:
             body["max_completion_tokens"] = request.max_tokens
         return {field: value for field, value in body.items() if field not in refused}

@@ -8,6 +8,7 @@ from typing import Any
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.event_table import EVENTS
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.writer import Statement
 
@@ -30,7 +31,7 @@ def statements(commit: Commit) -> list[Statement]:
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     written = [
-        *_insert(tables.EVENTS, commit.events),
+        *_insert(EVENTS, commit.events),
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *(

@@ -8,13 +8,12 @@ from typing import Any
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.events import RunEvent, event_body_adapter
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage.rows import Table, plain_time, record, to_json
+from atelier_desk.storage.rows import Table
 from atelier_desk.storage.text import search_text
 
 SEARCHED_CHARACTERS = 4_000
@@ -59,36 +58,3 @@ REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
-
-
-class _EventTable(Table[RunEvent]):
-    """Events keep their body as JSON text, beside its type."""
-
-    def encode(self, value: RunEvent) -> dict[str, Any]:
-        return {
-            "id": self.record(value.id),
-            "workflow": record("workflow", value.workflow_id),
-            "run": record("run", value.run_id) if value.run_id else None,
-            "seq": value.seq,
-            "stream_from": value.stream_from,
-            "v": value.v,
-            "type": value.body.type,
-            "time": value.time,
-            "body": to_json(value.body),
-        }
-
-    def decode(self, row: Any) -> RunEvent:
-        run = row.get("run")
-        return RunEvent(
-            id=row["id"].id,
-            v=row["v"],
-            workflow_id=row["workflow"].id,
-            run_id=run.id if run is not None else "",
-            seq=row["seq"],
-            stream_from=row["stream_from"],
-            time=plain_time(row["time"]),
-            body=event_body_adapter.validate_python(json.loads(row["body"])),
-        )
-
-
-EVENTS = _EventTable("run_event", RunEvent)

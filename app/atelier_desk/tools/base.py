@@ -327,6 +327,6 @@ class Tool(ABC):
 
 
 class Input(BaseModel):
-    """Base of tool inputs: unknown fields are refused by name."""
+    """Base of tool inputs: unknown fields are refused by name. Validators are built at the first call, not at each start of the program."""
 
-    model_config = {"extra": "forbid", "populate_by_name": True, "str_strip_whitespace": False}
+    model_config = {"extra": "forbid", "populate_by_name": True, "str_strip_whitespace": False, "defer_build": True}

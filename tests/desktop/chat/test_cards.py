@@ -217,6 +217,27 @@ def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, hos
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
 
 
+def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
+    files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=files), host)
+    buttons = bubble.findChildren(QPushButton, "attached-file")
+    assert [button.text() for button in buttons] == ["notes && co.txt · 16 characters", "long.txt · 30,000 characters"]
+    closed = bubble.fit(600)
+    with qtbot.waitSignal(bubble.height_changed):
+        qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
+    assert bubble.fit(600) > closed
+    attached = buttons[0].parentWidget()
+    text = attached.findChild(ProseBlock)
+    assert (text.isHidden(), text.toPlainText()) == (False, "The sea is blue.")
+    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    assert text.toPlainText().endswith("… 10,000 more characters")
+    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    assert (text.isHidden(), bubble.fit(600)) == (True, closed)
+    i18n.set_language("fr")
+    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    assert "16 caractères" in buttons[0].text()
+
+
 def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("a", "assistant", run_id="r", asked=[Asked("q", "Which way?")])
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
 from atelier_desk.domain.errors import ConflictError
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
@@ -21,10 +21,12 @@ Find = Callable[[str], Any]
 
 
 @pytest.fixture
-async def page(window: SettingsWindow) -> Any:
+async def page(window: SettingsWindow) -> AsyncIterator[Any]:
     window.show_page("agents")
     await settle()
-    return window.page("agents")
+    shown: Any = window.page("agents")
+    yield shown
+    shown._costing.stop()  # on a slow machine it would still run when the loop of this test is gone
 
 
 async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
@@ -55,6 +57,21 @@ async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: En
     assert agent_id == "a1"
     assert set(config.tools) == {"TodoTool", "CalculatorTool", "mcp__x__y"}
     assert (config.tool_mode, config.budget, config.temperature) == (ToolMode.INVOKE, Budget(max_cost=1.5), 0.2)
+
+
+async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+    box = find("agent-effort")
+    assert [box.itemText(row) for row in range(box.count())] == ["As the server chooses", "Briefly", "Moderately", "At length"]
+    assert box.currentIndex() == 0
+    box.setCurrentIndex(1)
+    assert page.form.values()["effort"] is Effort.LOW
+    box.setCurrentIndex(0)
+    assert page.form.values()["effort"] is None
+    box.setCurrentIndex(3)
+    find("agent-save").click()
+    await settle()
+    config, _agent = atelier.calls("agents.save")[-1][0]
+    assert config.effort is Effort.HIGH
 
 
 async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, find: Find, atelier: Engine) -> None:

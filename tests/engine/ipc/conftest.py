@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,10 @@ class RecordingTerminal:
     def __init__(self, *lines: str | None, interactive: bool = False, stdin: str = "") -> None:
         self.json = False
         self.interactive = interactive
+        self.watched = False
+        self.thoughts: list[str] = []
+        self.prompts: list[str] = []
+        self.on_interrupt: Callable[[], bool] | None = None
         self.cwd = "/somewhere"
         self.request = Request()
         self.handing_over = False
@@ -45,6 +49,18 @@ class RecordingTerminal:
     async def ask(self, prompt: str) -> str | None:
         self.asked.append(prompt)
         return self._lines.pop(0) if self._lines else None
+
+    def think(self, text: str) -> None:
+        self.thoughts.append(text)
+
+    def prompt(self, text: str) -> None:
+        self.prompts.append(text)
+
+    async def read_piped(self) -> str:
+        return self._stdin
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+        self.on_interrupt = handler
 
     async def read_input(self) -> str:
         return self._stdin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("agents", _("who works, with which model and tools"))
-    group.command("list", _("all agents"), "agents:list_")
-    show = group.command("show", _("an agent's file"), "agents:show")
+    group.command("list", _("all agents"), "agents:list_", needs=DATABASE)
+    show = group.command("show", _("an agent's file"), "agents:show", needs=DATABASE)
     show.add_argument("name", metavar="NAME")
     added = group.command("add", _("store the agent of a file"), "agents:add_")
     added.add_argument("file", metavar="FILE", help=_("JSON of the agent; - reads standard input"))
@@ -28,7 +28,7 @@ def register(add: Adder) -> None:
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
-    agents = await atelier.agents.list() or [await atelier.agents.default()]
+    agents = await atelier.agents.ensure_builtin()
     if out.json:
         data(out, [agent.model_dump(mode="json") for agent in agents])
         return 0
@@ -38,6 +38,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    await atelier.agents.ensure_builtin()
     agent = await atelier.agents.by_name(arguments.name)
     out.write(await atelier.agents.export_json(agent.id) + "\n")
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ _NOT_OF = {
 
 def register(add: Adder) -> None:
     group = add.group("approvals", _("calls that wait for an approval"))
-    listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_")
-    listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
+    listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_", needs=DATABASE)
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
     listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
-    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show")
-    show.add_argument("id", metavar="ID")
+    show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show", needs=DATABASE)
+    add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call"), "approvals:approve")
-    approve.add_argument("id", metavar="ID")
+    add_id(approve, "id", "approval")
     approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
     approve.add_argument(
         "--scope",
@@ -39,9 +40,9 @@ def register(add: Adder) -> None:
     )
     approve.add_argument("--rule", choices=RULES, help=_("with --scope always: what is allowed from now on (the tool)"))
     reject = group.command("reject", _("reject a call"), "approvals:reject")
-    reject.add_argument("id", metavar="ID")
+    add_id(reject, "id", "approval")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
-    group.command("rules", _("what is always allowed"), "approvals:rules")
+    group.command("rules", _("what is always allowed"), "approvals:rules", needs=DATABASE)
     forget = group.command("forget", _("ask again about what was always allowed"), "approvals:forget")
     forget.add_argument("what", choices=RULES)
     forget.add_argument("target", metavar="NAME")

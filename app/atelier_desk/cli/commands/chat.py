@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import add_agent_options, chosen_agent, workspace
-from atelier_desk.cli.dispatch import CANCELLED
+from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, workspace
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -20,48 +20,96 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     parser = add.command("chat", _("a conversation in the terminal"), "chat:chat")
-    parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
+    add_workflow_options(parser)
     add_agent_options(parser)
 
 
 async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Read a line, send it, show the answer, until the input ends. Commands begin with a slash."""
+    """Read a line, send it, show the answer, until the input ends. Commands begin with a slash.
+
+    The first Ctrl-C clears the line, or stops the answer; the second in a row ends.
+    """
     from atelier_desk.domain.errors import UsageError
 
     if out.json:
         raise UsageError(N_("chat is for people; use run --json in scripts."))
     if out.request.again and out.request.workflow_id:
-        arguments.workflow = out.request.workflow_id
-    workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
+        arguments.workflow, arguments.latest = out.request.workflow_id, False
+    workflow = await chosen_workflow(atelier, arguments)
     config, agent_id = await chosen_agent(atelier, arguments, workflow)
     name = config.name if config is not None else (await atelier.agents.get(agent_id)).name
     out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
     session = _Session(atelier, arguments, out, workflow)
-    if workflow is not None:
-        await session.go_on()
-    task = asyncio.current_task()
-    while True:
-        if task is not None and task.cancelling():
-            # A turn was interrupted because the command is to end.
-            return CANCELLED
-        typed = await out.ask("› ")
-        if typed is None:
-            return 0
-        if not typed.strip():
-            continue
-        if typed.startswith("/"):
-            if await session.command(typed[1:].strip()):
+    out.catch_interrupts(session.interrupt)
+    try:
+        if workflow is not None:
+            await session.stoppable(session.go_on())
+        while True:
+            typed = await out.ask(PROMPT)
+            session.interrupted = False
+            if typed is None:
                 return 0
-        else:
-            await session.say(typed)
+            if not typed.strip():
+                continue
+            if typed.startswith("/"):
+                if await session.command(typed[1:].strip()):
+                    return 0
+            else:
+                await session.stoppable(session.say(typed))
+    finally:
+        out.catch_interrupts(None)
+
+
+PROMPT = "› "
 
 
 class _Session:
+    """The conversation. ``interrupted`` says that Ctrl-C came since the last line was entered, or since the answer began."""
+
     def __init__(self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None) -> None:
         self._atelier = atelier
         self._arguments = arguments
         self._out = out
         self._workflow = workflow
+        self._answering: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._run_id = ""
+        self.interrupted = False
+
+    async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
+        """Perform a turn that Ctrl-C can stop; what was said up to then is kept, and the conversation goes on."""
+        self.interrupted = False
+        self._answering = asyncio.ensure_future(turn)
+        try:
+            await asyncio.wait([self._answering])
+            if not self._answering.cancelled():
+                self._answering.result()
+        except asyncio.CancelledError:
+            self._answering.cancel()
+            await asyncio.wait([self._answering])
+            raise
+        finally:
+            self._answering = None
+            self._run_id = ""
+            self.interrupted = False
+
+    def interrupt(self) -> bool:
+        """Ctrl-C: False the second time in a row, which ends the conversation."""
+        if self.interrupted:
+            return False
+        self.interrupted = True
+        if self._answering is not None:
+            if self._run_id:
+                # Cancelled and not interrupted, as by the Stop button: the next line begins a new turn.
+                self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
+            else:
+                self._answering.cancel()
+            self._out.note(_("Stopping the answer. Ctrl-C again ends the conversation."), "warn")
+        else:
+            # The terminal itself has dropped what was typed.
+            self._out.note("\n" + _("Ctrl-C again ends the conversation; so does /quit."), "warn")
+            self._out.prompt(PROMPT)
+        return True
 
     async def say(self, text: str) -> None:
         """Send a message and show the turn; what goes wrong is said, and the conversation goes on."""
@@ -78,6 +126,7 @@ class _Session:
             except BaseException:
                 follower.close()
                 raise
+            self._run_id = run_id
             await follower.follow(run_id)
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
@@ -97,6 +146,7 @@ class _Session:
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
             await let_go_on(self._atelier, run)
+            self._run_id = run.id
             await follower.follow(run.id, pending=True)
 
     async def command(self, name: str) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, names, number
+from atelier_desk.cli import figures
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, names, number
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -22,10 +24,10 @@ def register(add: Adder) -> None:
     added = group.command("add", _("remember something"), "memory:add_")
     added.add_argument("content", metavar="TEXT", help=_("what to remember; - reads standard input"))
     added.add_argument("--type", choices=TYPES, default="knowledge")
-    added.add_argument("--workflow", metavar="ID", help=_("for this workflow alone"))
+    add_id(added, "--workflow", "workflow", help=_("for this workflow alone"))
     added.add_argument("--tags", metavar="A,B", type=names, default=[])
     added.add_argument("--importance", metavar="X", type=number(float, least=0, name="--importance"), help=_("0 to 1"))
-    listing = group.command("list", _("memories, the newest first"), "memory:list_")
+    listing = group.command("list", _("memories, the newest first"), "memory:list_", needs=DATABASE)
     _filters(listing)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
     search = group.command("search", _("find memories by meaning and words"), "memory:search")
@@ -33,9 +35,9 @@ def register(add: Adder) -> None:
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0, name="--threshold"), help=_("least relevance, 0 to 1"))
     delete = group.command("delete", _("forget a memory"), "memory:delete")
-    delete.add_argument("id", metavar="ID")
-    export = group.command("export", _("memories as JSON, to standard output"), "memory:export")
-    export.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
+    add_id(delete, "id", "memory")
+    export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
+    add_id(export, "--workflow", "workflow", help=_("of this workflow alone"))
     imported = group.command("import", _("bring exported memories back"), "memory:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
@@ -43,7 +45,7 @@ def register(add: Adder) -> None:
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workflow", metavar="ID", help=_("of this workflow (and the general ones, see --scope)"))
+    add_id(parser, "--workflow", "workflow", help=_("of this workflow (and the general ones, see --scope)"))
     parser.add_argument("--scope", choices=SCOPES, default="both")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--tags", metavar="A,B", type=names, default=[])
@@ -84,7 +86,7 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if out.json:
         data(out, {"search_type": found.search_type, "results": [hit.model_dump(mode="json") for hit in found.hits]})
         return 0
-    table(out, [(f"{hit.score:.2f}", hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
+    table(out, [(figures.number(hit.score, 2), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
           (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
     return 0
 
@@ -120,7 +122,7 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         nonlocal last
         percent = 100 * done // total if total else 100
         if percent // 10 > last // 10:
-            out.note(f"{percent} % ({done}/{total})")
+            out.note(_("{percent} % ({done} of {total})", percent=percent, done=figures.number(done), total=figures.number(total)))
         last = percent
 
     done = await atelier.memories.reembed(progress)

@@ -1,12 +1,13 @@
-"""``atelier models list``: what the configured providers offer."""
+"""``atelier models``: what the configured providers offer, and what is known better here than there."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli import figures
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
@@ -14,10 +15,55 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 
+EDITED = (
+    "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output"
+)  # fmt: skip
+"""The fields ``edit`` can change; those of the settings window."""
+
+
 def register(add: Adder) -> None:
     group = add.group("models", _("models of the configured providers"))
-    listing = group.command("list", _("all models that can be reached"), "models:list_")
+    listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
+
+    edit = group.command("edit", _("correct what is known of a model; what is not named stays as it is"), "models:edit", needs=DATABASE)
+    edit.add_argument("provider", metavar="PROVIDER")
+    edit.add_argument("model", metavar="MODEL")
+    edit.add_argument(
+        "--window", metavar="N", type=number(int, least=1, name="--window"), dest="context_window", help=_("tokens it can see")
+    )
+    edit.add_argument(
+        "--max-output", metavar="N", type=number(int, least=1, name="--max-output"), dest="max_output_tokens",
+        help=_("most tokens of a reply"),
+    )  # fmt: skip
+    for option, dest, help in (
+        ("--price-in", "price_input", _("US dollars for a million tokens it reads")),
+        ("--price-out", "price_output", _("US dollars for a million tokens it writes")),
+    ):
+        edit.add_argument(option, metavar="USD", type=number(float, least=0, name=option), dest=dest, help=help)
+    edit.add_argument("--label", metavar="TEXT", help=_("how it is called here"))
+    for option, dest, help in (
+        ("--tools", "supports_tools", _("whether it can call tools")),
+        ("--vision", "supports_vision", _("whether it sees pictures")),
+        ("--thinking", "supports_thinking", _("whether it thinks before it answers")),
+    ):
+        edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
+    edit.add_argument("--reset", action="store_true", help=_("forget all corrections first"))
+
+
+async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.domain.errors import UsageError
+
+    given = {name: getattr(arguments, name) for name in EDITED if getattr(arguments, name) is not None}
+    changes = {name: value == "yes" if name.startswith("supports_") else value for name, value in given.items()}
+    if not changes and not arguments.reset:
+        raise UsageError(N_("Name something to change; see atelier models edit --help."))
+    if arguments.reset:
+        info = await atelier.models.reset(arguments.provider, arguments.model)
+    if changes:
+        info = await atelier.models.edit(arguments.provider, arguments.model, **changes)
+    print_models(out, [info])
+    return 0
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -45,11 +91,15 @@ def print_models(out: Output, models: list[ModelInfo]) -> None:
         data(out, [model.model_dump(mode="json") for model in models])
         return
     rows = [
-        (each.provider, each.name, str(each.context_window or "?"), _price(each.price_input), _price(each.price_output), each.label)
+        (each.provider, each.name, _window(each.context_window), _price(each.price_input), _price(each.price_output), each.label)
         for each in models
     ]
     table(out, rows, (_("provider"), _("name"), _("window"), _("$/M in"), _("$/M out"), _("label")))
 
 
-def _price(value: Any) -> str:
-    return "?" if value is None else f"{value:g}"
+def _window(tokens: int | None) -> str:
+    return figures.number(tokens) if tokens else "?"
+
+
+def _price(value: float | None) -> str:
+    return "?" if value is None else figures.number(value, 4)

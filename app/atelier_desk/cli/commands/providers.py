@@ -1,11 +1,12 @@
-"""``atelier providers``: list, add, remove, test and models."""
+"""``atelier providers``: list, add, edit, remove, test and models."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli import figures
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderHealth
     from atelier_desk.engine.atelier import Atelier
 
+EDITABLE = ("base_url", "api_key_env", "enabled")
 KINDS = ("openai", "mistral", "ollama", "local")
 KEY_STYLES = ("auto", "bearer", "api-key")
 
 
 def register(add: Adder) -> None:
     group = add.group("providers", _("model servers"))
-    group.command("list", _("all providers"), "providers:list_")
+    group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")
     added.add_argument("--kind", choices=KINDS, required=True)
@@ -29,11 +31,19 @@ def register(add: Adder) -> None:
     )
     connection_options(added)
     added.add_argument("--no-test", action="store_true", help=_("do not try the server"))
+    edit = group.command("edit", _("change a server; what is not named stays as it is"), "providers:edit")
+    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the kind's usual one"))
+    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable that holds the key; empty to forget it"))
+    connection_options(edit)
+    switch = edit.add_mutually_exclusive_group()
+    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("use it"))
+    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("keep it without using it"))
     remove = group.command("remove", _("forget a server and its key"), "providers:remove")
     remove.add_argument("name", metavar="NAME")
     test = group.command("test", _("reach a server"), "providers:test")
     test.add_argument("name", metavar="NAME")
-    models = group.command("models", _("the models a server offers"), "providers:models")
+    models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
     models.add_argument("name", metavar="NAME")
 
 
@@ -92,6 +102,17 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     return 0
 
 
+def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
+    from atelier_desk.domain.errors import UsageError
+
+    if secrets and not atelier.vault.persistent:
+        raise UsageError(
+            N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'."),
+            code="no_keyring",
+            header=next(iter(secrets)),
+        )
+
+
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
@@ -101,12 +122,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if arguments.kind == "local":
         raise UsageError(N_("The local provider is built in and need not be added."))
     fields, secrets = connection_fields(arguments, out)
-    if secrets and not atelier.vault.persistent:
-        raise UsageError(
-            N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'."),
-            code="no_keyring",
-            header=next(iter(secrets)),
-        )
+    _need_keyring(atelier, secrets)
     config = checks.build(
         ProviderConfig,
         _("provider"),
@@ -125,6 +141,29 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         line(out, _("Added {name}.", name=config.name))
     if not arguments.no_test:
         tell_health(out, config.name, await atelier.providers.test(config.name))
+    return 0
+
+
+async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.engine.services import checks
+
+    old = await atelier.providers.get(arguments.name)
+    fields, secrets = connection_fields(arguments, out)
+    _need_keyring(atelier, secrets)
+    changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None} | fields
+    if not changes:
+        raise UsageError(N_("Name something to change; see atelier providers edit --help."))
+    if "headers" in changes:
+        changes["headers"] = {**old.headers, **changes["headers"]}
+    config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
+    if secrets:
+        await atelier.providers.set_headers(config.name, secrets)
+    if out.json:
+        data(out, config.model_dump(mode="json"))
+    else:
+        line(out, _("Changed {name}", name=config.name))
     return 0
 
 
@@ -160,14 +199,14 @@ def tell_health(out: Output, name: str, health: ProviderHealth) -> None:
     elif out.json:
         return
     elif not health.models:
-        line(out, _("{name} answers in {ms} ms. {note}", name=name, ms=health.latency_ms, note=health.message))
+        line(out, _("{name} answers in {time}. {note}", name=name, time=figures.duration(health.latency_ms), note=health.message))
     else:
         text = ngettext(
-            "{name} answers in {ms} ms and offers {n} model.",
-            "{name} answers in {ms} ms and offers {n} models.",
+            "{name} answers in {time} and offers {n} model.",
+            "{name} answers in {time} and offers {n} models.",
             health.models,
             name=name,
-            ms=health.latency_ms,
+            time=figures.duration(health.latency_ms),
         )
         line(out, text)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, names
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, names
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("questions", _("what agents ask"))
-    listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_")
-    listing.add_argument("--workflow", metavar="ID", help=_("of this workflow alone"))
+    listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_", needs=DATABASE)
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
     answer = group.command("answer", _("answer a question"), "questions:answer")
-    answer.add_argument("id", metavar="ID")
+    add_id(answer, "id", "question")
     answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
     answer.add_argument("--text", metavar="T", default="")
     skip = group.command("skip", _("skip a question"), "questions:skip")
-    skip.add_argument("id", metavar="ID")
+    add_id(skip, "id", "question")
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.agent_options import add_people_options
+from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -26,9 +27,10 @@ LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
 
 def register(add: Adder) -> None:
     parser = add.command("resume", _("go on with runs that were cut off or wait"), "resume:resume")
-    parser.add_argument(
-        "workflow", metavar="WORKFLOW", nargs="?", help=_("the workflow; without it the latest one with something to resume")
-    )
+    add_id(
+        parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
+        help=_("the workflow; without it the latest one with something to resume"),
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
     parser.add_argument(

@@ -6,12 +6,13 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import add_agent_options, chosen_agent, workspace
+from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, workspace
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.chat import ImagePart, TextFile
     from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.atelier import Atelier
 
@@ -23,8 +24,15 @@ def register(add: Adder) -> None:
         "finish_reason (length, content_filter, empty) of the events message and workflow_complete."
     )
     parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=ends)
-    parser.add_argument("prompt", metavar="PROMPT", help=_("what to do; - reads standard input"))
-    parser.add_argument("--workflow", metavar="ID", help=_("go on in this workflow"))
+    parser.add_argument(
+        "prompt", metavar="PROMPT", help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment")
+    )
+    add_workflow_options(parser)
+    parser.add_argument(
+        "--attach", metavar="FILE", action="append", default=[],
+        help=_("a text file or a picture that goes with the prompt (repeatable); - waits for standard input"),
+    )  # fmt: skip
+    parser.add_argument("--quiet", "-q", action="store_true", help=_("print the answer alone; problems still go to standard error"))
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
     add_agent_options(parser)
 
@@ -43,8 +51,9 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     if begun is not None:
         return await take_up(atelier, arguments, out, begun)
     prompt = await _prompt(arguments.prompt, out)
+    images, files = await _attached(arguments, out)
     answers = await Answers.create(atelier, out, arguments.answers)
-    existing = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
+    existing = await chosen_workflow(atelier, arguments)
     config, agent_id = await chosen_agent(atelier, arguments, existing)
     folders = workspace(out, arguments)
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), agent_id, folders)
@@ -52,10 +61,12 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
-    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
+    follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
-        run_id = await atelier.runs.send(workflow.id, prompt, agent=config, agent_id=agent_id, mode=mode, message_id=out.request.key)
+        run_id = await atelier.runs.send(
+            workflow.id, prompt, agent=config, agent_id=agent_id, images=images, files=files, mode=mode, message_id=out.request.key
+        )
     except BaseException:
         follower.close()
         if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
@@ -63,9 +74,33 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
             await atelier.runs.interrupt(started)
         raise
     status = await follower.follow(run_id)
-    if not out.json:
+    if not out.json and not arguments.quiet:
         out.note(_("Workflow {id}", id=workflow.id))
     return status
+
+
+async def _attached(arguments: argparse.Namespace, out: Output) -> tuple[tuple[ImagePart, ...], tuple[TextFile, ...]]:
+    """The pictures and text files that go with the prompt: those of ``--attach``, and what a pipe brings beside a prompt."""
+    import asyncio
+
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.domain.chat import ImagePart
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.engine import attachments
+
+    read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
+    if read > 1:
+        raise UsageError(N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers."))
+    found: list[ImagePart | TextFile] = []
+    for name in arguments.attach:
+        if name == "-":
+            found.append(attachments.text_file(_("standard input"), await out.read_input()))
+        else:
+            found.append(await asyncio.to_thread(attachments.read, path_of(out, name)))
+    if not read and (piped := await out.read_piped()).strip():
+        found.append(attachments.text_file(_("standard input"), piped))
+    images = tuple(each for each in found if isinstance(each, ImagePart))
+    return images, tuple(each for each in found if not isinstance(each, ImagePart))
 
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:

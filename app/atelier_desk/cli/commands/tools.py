@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.agent_options import add_people_options
 from atelier_desk.cli.commands import own_tools
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import TOOLS, Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ RISKS = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 
 def register(add: Adder) -> None:
     group = add.group("tools", _("what agents can do"))
-    listing = group.command("list", _("all tools"), "tools:list_")
+    listing = group.command("list", _("all tools"), "tools:list_", needs=TOOLS)
     listing.add_argument("--section", metavar="S", help=_("of this section alone"))
-    schema = group.command("schema", _("a tool's definition as models see it"), "tools:schema")
+    schema = group.command("schema", _("a tool's definition as models see it"), "tools:schema", needs=TOOLS)
     schema.add_argument("name", metavar="NAME")
     call = group.command("call", _("call a tool as an agent would"), "tools:call")
     call.add_argument("name", metavar="NAME")
     call.add_argument("arguments", metavar="JSON", help=_("the arguments as a JSON object; - reads standard input"))
-    call.add_argument("--workflow", metavar="ID", help=_("in this workflow; without it a new one is made"))
+    add_id(call, "--workflow", "workflow", help=_("in this workflow; without it a new one is made"))
     call.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the call may use (repeatable)"))
     add_people_options(call)
     own_tools.register(group)

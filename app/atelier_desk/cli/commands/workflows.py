@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder, number
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -26,31 +27,31 @@ STATES = {
 
 def register(add: Adder) -> None:
     group = add.group("workflows", _("conversations and what belongs to them"))
-    listing = group.command("list", _("all workflows, the latest first"), "workflows:list_")
+    listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
     listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
-    show = group.command("show", _("the conversation of a workflow"), "workflows:show")
-    show.add_argument("id", metavar="ID")
+    show = group.command("show", _("the conversation of a workflow"), "workflows:show", needs=DATABASE)
+    add_id(show, "id", "workflow")
     show.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100, help=_("newest messages"))
-    search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search")
+    search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=50)
-    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export")
-    export.add_argument("id", metavar="ID")
+    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
+    add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
     imported = group.command("import", _("bring an exported workflow back"), "workflows:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     delete = group.command("delete", _("remove a workflow and everything in it"), "workflows:delete")
-    delete.add_argument("id", metavar="ID")
+    add_id(delete, "id", "workflow")
     fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
-    fork.add_argument("id", metavar="ID")
+    add_id(fork, "id", "workflow")
     fork.add_argument(
         "--at", metavar="SEQ", type=number(int, least=1, name="--at"), required=True, help=_("number of the last event it keeps")
     )
     replay = group.command("replay", _("the stored events again: no model, no tool"), "workflows:replay")
-    replay.add_argument("id", metavar="ID")
+    add_id(replay, "id", "workflow")
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

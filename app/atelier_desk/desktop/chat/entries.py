@@ -60,6 +60,7 @@ class Entry:
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
         images: base64 data and media types of a user message's pictures.
+        files: names and texts of the text files that went with it.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Entry:
     asked: list[Asked] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     images: list[dict[str, str]] = field(default_factory=list)
+    files: list[dict[str, str]] = field(default_factory=list)
     agent_name: str = ""
     model: str = ""
     provider: str = ""
@@ -157,6 +159,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         asked=[asked_from(stored.question)] if stored.question is not None else [],
         details=dict(message.details),
         images=list(message.details.get("images", [])) if message.role.value == "user" else [],
+        files=list(message.details.get("files", [])) if message.role.value == "user" else [],
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,

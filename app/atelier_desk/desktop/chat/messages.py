@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
 
 from atelier_desk.desktop.chat.actions_row import ActionsRow, BranchSwitch
+from atelier_desk.desktop.chat.attached_files import AttachedFiles
 from atelier_desk.desktop.chat.blocks import ProseBlock
 from atelier_desk.desktop.chat.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.cards import QuestionCard, ReasoningFold
@@ -51,6 +52,9 @@ class UserBubble(MessageWidget):
         mark(self._bubble, "bubble")
         self._text = ProseBlock(self._bubble)
         self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
+        self._files = AttachedFiles(entry.files, self._bubble) if entry.files else None
+        if self._files is not None:
+            self._files.height_changed.connect(self.height_changed)
         self._waiting = Pill("", "", self)
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
@@ -119,14 +123,18 @@ class UserBubble(MessageWidget):
         most = round(width * _BUBBLE_SHARE) - 2 * side
         inner = self._text.natural_width(most) if self.entry.content else 0
         pictures = sum(picture.width() + 8 for picture in self._pictures) - 8 if self._pictures else 0
-        inner = max(inner, min(pictures, most))
+        inner = max(inner, min(pictures, most), self._files.natural_width(most) if self._files is not None else 0)
         y = edge
         x = side
         for picture in self._pictures:
             picture.move(x, y)
             x += picture.width() + 8
         if self._pictures:
-            y += max(picture.height() for picture in self._pictures) + (8 if self.entry.content else 0)
+            y += max(picture.height() for picture in self._pictures) + (8 if self.entry.content or self._files else 0)
+        if self._files is not None:
+            height = self._files.fit(inner)
+            self._files.setGeometry(side, y, inner, height)
+            y += height + (8 if self.entry.content else 0)
         if self.entry.content:
             height = self._text.fit(inner)
             self._text.setGeometry(side, y, inner, height)
@@ -154,6 +162,8 @@ class UserBubble(MessageWidget):
         self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
         for picture in self._pictures:
             picture.setAccessibleName(_("Attached picture"))
+        if self._files is not None:
+            self._files.retranslate()
         self._waiting.setText(_("sending"))
         self._actions.retranslate()
         self._switch.retranslate()

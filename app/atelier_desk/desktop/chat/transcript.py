@@ -232,6 +232,7 @@ class Transcript:
             entry.topic, entry.details = "output", {"output_type": data["output_type"]}
         elif entry.kind == "user":
             entry.topic = str(data.get("strategy", ""))
+            entry.files = [attached for attached in data.get("attachments", []) if "text" in attached]
             self._mark_prompt()
         return changes
 

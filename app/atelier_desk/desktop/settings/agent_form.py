@@ -27,13 +27,14 @@ from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Lifecycle, ToolDialect, ToolMode
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 
 TITLES = {
     "name": N_("Name"), "provider": N_("Provider"), "model": N_("Model"), "system_prompt": N_("Instructions"), "tools": N_("Tools"),
     "temperature": N_("Temperature"), "max_tokens": N_("Longest reply (tokens)"), "enable_thinking": N_("Let it think before it answers"),
+    "effort": N_("How long it thinks"),
     "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
     "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
     "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
@@ -50,6 +51,12 @@ CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
         (ToolDialect.NATIVE, N_("Native function calling")),
         (ToolDialect.XML, N_("XML in the text")),
         (ToolDialect.GUIDED, N_("Guided (very small models)")),
+    ),
+    "effort": (
+        (None, N_("As the server chooses")),
+        (Effort.LOW, N_("Briefly")),
+        (Effort.MEDIUM, N_("Moderately")),
+        (Effort.HIGH, N_("At length")),
     ),
     "approval": (
         (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
@@ -134,7 +141,7 @@ class AgentForm(Translated, QWidget):
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
             "temperature": self.temperature, "max_tokens": _spin(*limits.MAX_TOKENS, self), "enable_thinking": self.thinking,
             "approval": QComboBox(self), "question_timeout_s": _decimal(0, 86_400, 30, 0, self),
-            "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
+            "effort": QComboBox(self), "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
             "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": QComboBox(self),
             "max_cost": _decimal(0, 10_000, 0.5, 2, self), "max_total": _spin(0, 100_000_000, self),
             "max_seconds": _decimal(0, 1_000_000, 60, 0, self), "max_tool_calls": _spin(0, 100_000, self),
@@ -228,9 +235,10 @@ class AgentForm(Translated, QWidget):
     def _put(self, name: str, value: Any) -> None:
         field = self.fields[name]
         if isinstance(field, QComboBox) and name in CHOICES:
-            if field.findData(value) < 0:  # from an agent file: not offered, and not changed behind its owner's back
+            places = [row for row in range(field.count()) if field.itemData(row) == value]  # findData finds no None
+            if not places:  # from an agent file: not offered, and not changed behind its owner's back
                 field.addItem(str(value), value)
-            field.setCurrentIndex(field.findData(value))
+            field.setCurrentIndex(places[0] if places else field.count() - 1)
         elif isinstance(field, QComboBox):
             if field.findText(value) < 0 and value:
                 field.addItem(value)

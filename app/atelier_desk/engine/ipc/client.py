@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,15 +26,24 @@ class UserTerminal(Protocol):
 
     json: bool
     interactive: bool
+    watched: bool
     cwd: str
 
     def write(self, text: str) -> None: ...
 
     def note(self, text: str, style: str = "dim") -> None: ...
 
+    def think(self, text: str) -> None: ...
+
+    def prompt(self, text: str) -> None: ...
+
     async def ask(self, prompt: str) -> str | None: ...
 
     async def read_input(self) -> str: ...
+
+    async def read_piped(self) -> str: ...
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None: ...
 
 
 class HolderConnection:
@@ -68,15 +77,8 @@ class HolderConnection:
             StorageError: the holder went away (code ``holder_gone``; see ``begun``) or refused.
         """
         request = request or Request()
-        self._send(
-            {
-                "command": list(argv),
-                "cwd": terminal.cwd,
-                "json": terminal.json,
-                "interactive": terminal.interactive,
-                "request": request.wire(),
-            }
-        )
+        how = {"cwd": terminal.cwd, "json": terminal.json, "interactive": terminal.interactive, "watched": terminal.watched}
+        self._send({"command": list(argv), **how, "request": request.wire()})
         asking: set[asyncio.Task[None]] = set()
         cancelled = False
         try:
@@ -113,6 +115,12 @@ class HolderConnection:
             terminal.write(str(message["out"]))
         elif "err" in message:
             terminal.note(str(message["err"]), str(message.get("style", "dim")))
+        elif "think" in message:
+            terminal.think(str(message["think"]))
+        elif "prompt" in message:
+            terminal.prompt(str(message["prompt"]))
+        elif "interrupts" in message:
+            terminal.catch_interrupts(self._interrupt if message["interrupts"] else None)
         elif "ask" in message or "read" in message:
             # The holder waits for one reply at a time: a question before this one was answered elsewhere.
             for earlier in asking:
@@ -126,8 +134,15 @@ class HolderConnection:
             )
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
-        text = await (terminal.ask(str(message["ask"])) if "ask" in message else terminal.read_input())
+        if "ask" in message:
+            text = await terminal.ask(str(message["ask"]))
+        else:
+            text = await (terminal.read_piped() if message.get("piped") else terminal.read_input())
         self._send({"reply": text, "number": message.get("number")})
+
+    def _interrupt(self) -> bool:
+        self._send({"interrupt": True})
+        return True
 
     async def _next(self) -> dict[str, Any]:
         try:

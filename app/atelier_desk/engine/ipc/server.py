@@ -42,12 +42,23 @@ class RemoteOutput:
         handing_over: the holder ends: the command is cancelled here, and its process goes on with it elsewhere.
     """
 
-    def __init__(self, writer: asyncio.StreamWriter, *, json: bool, interactive: bool, cwd: str, request: Request | None = None) -> None:
+    def __init__(
+        self,
+        writer: asyncio.StreamWriter,
+        *,
+        json: bool,
+        interactive: bool,
+        cwd: str,
+        watched: bool = False,
+        request: Request | None = None,
+    ) -> None:
         self.json = json
         self.interactive = interactive
         self.cwd = cwd
+        self.watched = watched
         self.request = request or Request()
         self.handing_over = False
+        self._on_interrupt: Callable[[], bool] | None = None
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
         self._requests = 0
@@ -69,11 +80,34 @@ class RemoteOutput:
             message["at"], self._at = self._at, None
         self.send(message)
 
+    def think(self, text: str) -> None:
+        if self.watched:
+            self.send({"think": text})
+
+    def prompt(self, text: str) -> None:
+        self.send({"prompt": text})
+
     async def ask(self, prompt: str) -> str | None:
         return await self._request({"ask": prompt})
 
     async def read_input(self) -> str:
         return await self._request({"read": True}) or ""
+
+    async def read_piped(self) -> str:
+        return await self._request({"read": True, "piped": True}) or ""
+
+    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+        self._on_interrupt = handler
+        self.send({"interrupts": handler is not None})
+
+    def interrupted(self) -> bool:
+        """The client's Ctrl-C; False when nobody deals with it, and the command is to be cancelled."""
+        if self._on_interrupt is None:
+            return False
+        if not self._on_interrupt():
+            self.catch_interrupts(None)
+            return False
+        return True
 
     def send(self, message: dict[str, Any]) -> None:
         """Queue a message. A client that reads nothing for too long is dropped, which cancels its command."""
@@ -231,6 +265,7 @@ class IpcServer:
             json=bool(request.get("json")),
             interactive=bool(request.get("interactive")),
             cwd=str(request.get("cwd") or "."),
+            watched=bool(request.get("watched")),
             request=Request.from_wire(request.get("request")),
         )
         argv = [str(argument) for argument in request["command"]]
@@ -267,7 +302,9 @@ class IpcServer:
                 message = await receive(reader)
             except ProtocolError:
                 message = None
-            if message is None or message.get("cancel"):
+            if message is not None and message.get("interrupt") and output.interrupted():
+                continue
+            if message is None or message.get("cancel") or message.get("interrupt"):
                 task.cancel()
                 return
             if "reply" in message:

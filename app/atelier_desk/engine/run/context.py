@@ -178,6 +178,7 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
         temperature=state.agent.temperature,
         max_tokens=reply_limit(state.agent, window),
         enable_thinking=state.agent.enable_thinking,
+        effort=state.agent.effort.value if state.agent.effort is not None else None,
         context_window=window,
         # A sub-agent's request is tried again by the run itself: attempts of both would be multiplied.
         retry=state.parent_run_id is None,

@@ -85,10 +85,16 @@ def _run_started(at: In, body: RunStarted, out: Projection) -> None:
 def _user_message(at: In, body: UserMessage, out: Projection) -> None:
     images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
     data: dict[str, Any] = {"message_id": body.message_id, "role": "user", "content": body.content, "strategy": body.strategy.value}
+    files = [file.model_dump() for file in body.files]
     if images:
         data["images"] = len(images)
+    if images or files:
+        data["attachments"] = [
+            *({"media_type": image.media_type, "bytes": len(image.data) * 3 // 4} for image in body.images),
+            *({"name": file.name, "media_type": "text/plain", "text": file.text} for file in body.files),
+        ]
     out.chunks.append((ChunkType.MESSAGE, data))
-    details = {"images": images} if images else {}
+    details = {name: value for name, value in (("images", images), ("files", files)) if value}
     out.messages.append(message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.chat import FinishReason, ImagePart, ToolCall, Usage
+from atelier_desk.domain.chat import FinishReason, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.events import (
     Ended,
     LimitKind,
@@ -261,7 +261,19 @@ class RunState:
 
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
     """A message as the conversation has it."""
-    return Entry(seq=seq, kind=EntryKind.USER, text=message.content, images=message.images, retention=Retention.CRITICAL, origin=origin)
+    text = with_files(message.content, message.files)
+    return Entry(seq=seq, kind=EntryKind.USER, text=text, images=message.images, retention=Retention.CRITICAL, origin=origin)
+
+
+def with_files(content: str, files: tuple[TextFile, ...]) -> str:
+    """A message as the model reads it: its text, then each attached file in a frame with its name."""
+    framed = [f'<attached_file name="{quoted(file.name)}">\n{file.text.rstrip()}\n</attached_file>' for file in files]
+    return "\n\n".join(part for part in (content, *framed) if part)
+
+
+def quoted(name: str) -> str:
+    """A file's name without what would end its frame."""
+    return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
 def carried(state: RunState) -> tuple[Entry, ...]:

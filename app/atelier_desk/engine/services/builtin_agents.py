@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.i18n import _
-from atelier_desk.llm.local.models import STARTER
 
 LOCAL_PROVIDER = "local"
 
@@ -16,6 +15,8 @@ TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_t
 
 def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, with those of their tools that are registered."""
+    from atelier_desk.llm.local.models import STARTER
+
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
         "something essential is unclear, remember what will be useful later, and answer in the user's language."

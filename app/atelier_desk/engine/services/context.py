@@ -6,16 +6,15 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from atelier_desk.domain.approval import ApprovalRequest, Decision
-from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.events import TaskChanged
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig
-from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import StreamEvent
-from atelier_desk.domain.workflow import Run, Workflow
-
 if TYPE_CHECKING:
+    from atelier_desk.domain.approval import ApprovalRequest, Decision
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.events import TaskChanged
+    from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+    from atelier_desk.domain.question import QuestionStatus
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.secrets import KeyVault

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 
@@ -30,6 +30,22 @@ class TaskService:
         tasks = await self._tasks(workflow_id)
         shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
         return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
+
+    async def across(self, status: TaskStatus | None = None, limit: int = limits.LIST_DEFAULT, offset: int = 0) -> builtins.list[Task]:
+        """Tasks of all workflows with the status to show, urgent ones first, then the newest; done ones only when they are asked for."""
+        checks.page(limit, offset)
+        everywhere: dict[str, dict[str, Task]] = {}
+        for task in await all_rows(lambda start, most: self._context.repos.tasks.across(most, start)):
+            everywhere.setdefault(task.workflow_id, {})[task.id] = task
+        found = []
+        for tasks in everywhere.values():
+            for task in tasks.values():
+                shown = todo_rules.displayed_status(task, tasks)
+                if shown is status or (status is None and shown is not TaskStatus.COMPLETED):
+                    found.append(task.model_copy(update={"status": shown}))
+        found.sort(key=lambda task: task.created_at, reverse=True)
+        found.sort(key=lambda task: task.priority)
+        return found[offset : offset + limit]
 
     async def get(self, workflow_id: str, task_id: str) -> Task:
         return await self._context.repos.tasks.get(workflow_id, task_id)
@@ -124,6 +140,8 @@ class TaskService:
         return moved
 
     async def _record(self, action: Literal["create", "update", "complete", "delete"], task: Task) -> Task:
+        from atelier_desk.domain.events import TaskChanged
+
         await self._context.journal.append_workflow_event(task.workflow_id, TaskChanged(action=action, task=task))
         return task
 

@@ -73,6 +73,10 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     lines = [f"## {_plain(who)} · {when}", ""]
     if message.content:
         lines += [message.content, ""]
+    lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
+    lines += ["- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER]
+    if len(lines) > 2 and lines[-1]:
+        lines.append("")
     finish = str(message.details.get("finish_reason", ""))
     title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
     if title:

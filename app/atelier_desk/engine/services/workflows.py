@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
@@ -12,18 +13,16 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Workflow
-from atelier_desk.engine.history import workflow_events
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.naming import name_from, numbered, placeholders
 from atelier_desk.engine.services.paging import all_rows
-from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader, newest_under
-from atelier_desk.engine.services.workflow_file import ReportFile, WorkflowFile, to_json, to_markdown
-from atelier_desk.engine.services.workflow_import import WorkflowWriter, check, parse, with_new_ids
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader
+    from atelier_desk.engine.services.workflow_file import WorkflowFile
     from atelier_desk.storage.repositories import SearchHit
 
 UNDO_WINDOW_S = 600
@@ -46,7 +45,12 @@ class WorkflowService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._transcripts = TranscriptReader(context)
+
+    @cached_property
+    def _transcripts(self) -> TranscriptReader:
+        from atelier_desk.engine.services.transcript import TranscriptReader
+
+        return TranscriptReader(self._context)
 
     async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
         """A new workflow; without a name it gets one from its first message (``name_after``). ``id`` replaces the one it would get."""
@@ -70,6 +74,17 @@ class WorkflowService:
         """Pinned ones first, then the latest changed; ``search`` filters by name."""
         checks.page(limit, offset)
         return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+
+    async def latest(self) -> Workflow:
+        """The workflow in which something happened last.
+
+        Raises:
+            NotFoundError: there is none at all.
+        """
+        found = await self._context.repos.workflows.latest()
+        if found is None:
+            raise NotFoundError(N_("There is no workflow yet."))
+        return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
         return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
@@ -107,6 +122,8 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        from atelier_desk.engine.services.workflow_import import with_new_ids
+
         copy = with_new_ids(await self._collect(workflow_id))
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
@@ -149,6 +166,8 @@ class WorkflowService:
 
     async def select_branch(self, workflow_id: str, run_id: str) -> Workflow:
         """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
+        from atelier_desk.engine.services.transcript import newest_under
+
         if self._context.runs.active(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
         runs = await self._context.repos.runs.links(workflow_id)
@@ -166,6 +185,8 @@ class WorkflowService:
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
         """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
+        from atelier_desk.engine.services.workflow_file import to_json, to_markdown
+
         if format == "json":
             return to_json(await self._collect(workflow_id))
         if format != "md":
@@ -176,6 +197,8 @@ class WorkflowService:
 
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB."""
+        from atelier_desk.engine.services.workflow_import import check, parse, with_new_ids
+
         rule = OnConflict.parse(on_conflict)
         size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
         if size > limits.IMPORT_FILE:
@@ -199,6 +222,8 @@ class WorkflowService:
             return None
 
     async def _write(self, file: WorkflowFile, *, name: str | None = None) -> Workflow:
+        from atelier_desk.engine.services.workflow_import import WorkflowWriter
+
         if name is not None:
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
         await WorkflowWriter(self._context).write(file)
@@ -226,6 +251,9 @@ class WorkflowService:
         raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
 
     async def _read(self, workflow: Workflow) -> WorkflowFile:
+        from atelier_desk.engine.history import workflow_events
+        from atelier_desk.engine.services.workflow_file import ReportFile, WorkflowFile
+
         repos, workflow_id = self._context.repos, workflow.id
         runs = await repos.runs.list(workflow_id)
         messages: builtins.list[Message] = []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.lexical import LexicalResult, MemoryFilter
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
@@ -9,17 +12,18 @@ from atelier_desk.storage.repositories.configuration import AgentRepository, Mod
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
-from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
 from atelier_desk.storage.repositories.workflows import SearchHit, WorkflowRepository
 from atelier_desk.storage.store import Store
 
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
+
 __all__ = [
     "AgentRepository",
     "ApprovalRepository",
     "ExecutionRepository",
-    "JournalRepository",
     "LexicalResult",
     "MemoryFilter",
     "MemoryRepository",
@@ -30,7 +34,6 @@ __all__ = [
     "QuestionRepository",
     "ReportRepository",
     "Repositories",
-    "RunRepository",
     "SearchHit",
     "SettingsRepository",
     "TaskRepository",
@@ -49,9 +52,7 @@ class Repositories:
         self.store = store
         self.datadir = datadir
         self.memories = MemoryRepository(store)
-        self.journal = JournalRepository(store)
         self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
-        self.runs = RunRepository(store)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)
@@ -63,3 +64,17 @@ class Repositories:
         self.providers = ProviderRepository(store)
         self.models = ModelRepository(store)
         self.settings = SettingsRepository(store)
+
+    # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.
+
+    @cached_property
+    def journal(self) -> JournalRepository:
+        from atelier_desk.storage.repositories.runs import JournalRepository
+
+        return JournalRepository(self.store)
+
+    @cached_property
+    def runs(self) -> RunRepository:
+        from atelier_desk.storage.repositories.runs import RunRepository
+
+        return RunRepository(self.store)

@@ -74,6 +74,14 @@ class Repository(Generic[M]):
     def missing(self, key: Any) -> NotFoundError:
         return errors.not_there(self.what, key)
 
+    async def beginning_with(self, prefix: str, limit: int) -> list[str]:
+        """Ids that begin with ``prefix``, hexadecimal digits in lower case, in order; at most ``limit``."""
+        if not prefix or not set(prefix) <= set("0123456789abcdef"):
+            return []
+        # "g" follows the last digit: the rows between are found by their key, without reading the table.
+        reach = f"{self.table.name}:\u27e8{prefix}\u27e9..\u27e8{prefix}g\u27e9"
+        return await self._store.query(f"SELECT VALUE record::id(id) FROM {reach} LIMIT $limit", limit=page_size(limit))  # noqa: S608
+
     async def _find(self, key: Any) -> M | None:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM $row", row=self.table.record(key))  # noqa: S608
         return self.table.decode(rows[0]) if rows else None

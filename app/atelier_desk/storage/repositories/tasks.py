@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from atelier_desk.domain.task import Task, TaskStatus
@@ -44,6 +45,14 @@ class TaskRepository(Repository[Task]):
             workflow=record("workflow", workflow_id),
             status=status.value if status is not None else "",
             limit=page_size(limit),
+        )
+
+    async def across(self, limit: int, offset: int = 0) -> builtins.list[Task]:
+        """Tasks of all workflows that are not in the bin, those of one workflow together, in the order of its pane."""
+        return await self._select(
+            "WHERE workflow.deleted = false ORDER BY workflow, position, created_at, id LIMIT $limit START $offset",
+            limit=page_size(limit),
+            offset=offset,
         )
 
     async def delete(self, workflow_id: str, task_id: str) -> None:

@@ -93,6 +93,11 @@ class WorkflowRepository(Repository[Workflow]):
             offset=offset,
         )
 
+    async def latest(self) -> Workflow | None:
+        """The one that was changed last, pinned or not; None when there is none outside the bin."""
+        found = await self._select("WHERE deleted = false ORDER BY recency LIMIT 1")
+        return found[0] if found else None
+
     async def update(self, workflow_id: str, **fields: Any) -> Workflow:
         """Change some fields; ``updated_at`` is not touched unless it is given.
 

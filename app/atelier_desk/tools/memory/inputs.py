@@ -21,7 +21,7 @@ READ_DEFAULT = 20_000
 
 
 class Metadata(BaseModel):
-    model_config = {"extra": "forbid"}
+    model_config = {"extra": "forbid", "defer_build": True}
 
     priority: Share | None = Field(default=None, description="0 to 1.")
     agent_source: str = Field(default="", max_length=limits.AGENT_NAME, description="Agent the information comes from; you, when left out.")

@@ -1,0 +1,56 @@
+"""Identifiers on the command line: 32 digits that can be shortened as long as one thing alone begins with them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.parser import Parser
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.storage.repositories.base import Repository
+
+BEGINNING = re.compile(r"[0-9a-f]{4,31}")
+"""What may be the beginning of an identifier (``domain.base.new_id``)."""
+SHOWN = 5
+
+
+def add_id(parser: Parser | argparse._ActionsContainer, name: str, of: str, **options: object) -> None:
+    """Add an argument that takes the id of a ``workflow``, ``memory``, ``question`` or ``approval``, or its beginning."""
+    options.setdefault("metavar", "ID")
+    action = parser.add_argument(name, **options)  # type: ignore[arg-type]
+    action.id_of = of  # type: ignore[attr-defined]
+
+
+def ids_of(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """What each argument of a parser names that takes an id, by its name in the namespace."""
+    return {action.dest: action.id_of for action in parser._actions if hasattr(action, "id_of")}
+
+
+async def complete_ids(atelier: Atelier, arguments: argparse.Namespace) -> None:
+    """Replace shortened ids by whole ones. One that begins nothing is left as it is: whoever looks for it says that it is not there.
+
+    Raises:
+        UsageError: several things begin with it; the error names some.
+    """
+    from atelier_desk.domain.errors import UsageError
+
+    repositories: dict[str, Repository[Any]] = {
+        "workflow": atelier.repos.workflows,
+        "memory": atelier.repos.memories,
+        "question": atelier.repos.questions,
+        "approval": atelier.repos.approvals,
+    }
+    for name, of in getattr(arguments, "ids", {}).items():
+        given = getattr(arguments, name, None)
+        if not isinstance(given, str) or not BEGINNING.fullmatch(given.lower()):
+            continue
+        found = await repositories[of].beginning_with(given.lower(), limit=SHOWN + 1)
+        if len(found) > 1:
+            names = ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "")
+            raise UsageError(N_("Several identifiers begin with {text}: {names}. Give more of it."), text=given, names=names)
+        if found:
+            setattr(arguments, name, found[0])
