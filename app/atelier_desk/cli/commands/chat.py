@@ -72,7 +72,7 @@ class _Session:
         self._out = out
         self._workflow = workflow
         self._answering: asyncio.Task[None] | None = None
-        self._stopping: asyncio.Future[object] | None = None
+        self._stopping: asyncio.Future[None] | None = None
         self._run_id = ""
         self.interrupted = False
 
