@@ -64,7 +64,7 @@ async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find
     assert [box.itemText(row) for row in range(box.count())] == ["As the server chooses", "Briefly", "Moderately", "At length"]
     assert box.currentIndex() == 0
     box.setCurrentIndex(1)
-    assert page.form.values()["effort"] is Effort.LOW
+    assert page.form.values()["effort"] == Effort.LOW
     box.setCurrentIndex(0)
     assert page.form.values()["effort"] is None
     box.setCurrentIndex(3)

@@ -38,6 +38,7 @@ _MARKS = {
     "model_replied": N_("Reply of {name}"),
     "reply_interrupted": N_("Reply cut off"),
     "model_retried": N_("The model is asked again"),
+    "tools_refused": N_("Calls go on as text"),
     "tool_call_started": N_("{name} starts"),
     "tool_call_finished": N_("{name} ends"),
     "output_shown": N_("Output shown"),

@@ -347,7 +347,8 @@ class ProvidersPage(SettingsPage):
         self.reset.setText(_("Forget what was changed or learned"))
         self.test.setText(_("Test"))
         self.save.setText(_("Save"))
-        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save):
+        self.use_found.setText(_("Use {url}", url=self._found_url))
+        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save, self.use_found):
             button.setAccessibleName(button.text())
             button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:
