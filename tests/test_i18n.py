@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, system_language
+from atelier_desk.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, spoken, system_language
 
 
 def test_a_placeholder_may_have_any_name() -> None:
@@ -20,6 +22,20 @@ def test_french_counts_zero_as_one() -> None:
     assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 memories embedded", "1 memory embedded", "2 memories embedded"]
     set_language("fr")
     assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 souvenir vectorisé", "1 souvenir vectorisé", "2 souvenirs vectorisés"]
+
+
+async def test_a_task_may_speak_another_language_than_the_process() -> None:
+    async def say() -> tuple[str, str]:
+        await asyncio.sleep(0)
+        return language(), ngettext("{n} memory embedded", "{n} memories embedded", 2)
+
+    set_language("en")
+    with spoken("fr"):
+        task = asyncio.create_task(say())
+    assert await say() == ("en", "2 memories embedded")
+    assert await task == ("fr", "2 souvenirs vectorisés")
+    with spoken("xx"):
+        assert language() == "en"
 
 
 def test_listeners_are_told_until_they_stop() -> None:

@@ -7,10 +7,12 @@ translator sees whole sentences.
 
 from __future__ import annotations
 
+import contextlib
 import gettext
 import locale
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
 
@@ -20,6 +22,8 @@ DOMAIN = "atelier"
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _language = "en"
 _listeners: list[Callable[[str], None]] = []
+_spoken: ContextVar[str] = ContextVar("language", default="")
+"""What is spoken in one task and those it starts; empty where it is the process's language."""
 
 
 def N_(message: str) -> str:
@@ -29,18 +33,28 @@ def N_(message: str) -> str:
 
 def _(message: str, /, **params: object) -> str:
     """Translate a message into the current language and fill in its named placeholders."""
-    text = _current.gettext(message) if message else ""
+    text = _translations().gettext(message) if message else ""
     return text.format(**params) if params else text
 
 
 def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
     """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
-    return _current.ngettext(singular, plural, n).format(n=n, **params)
+    return _translations().ngettext(singular, plural, n).format(n=n, **params)
 
 
 def language() -> str:
     """The current language's code, ``en`` or ``fr``."""
-    return _language
+    return _spoken.get() or _language
+
+
+@contextlib.contextmanager
+def spoken(code: str) -> Iterator[None]:
+    """Speak another language than the process does, in this task and those begun meanwhile; an unknown code changes nothing."""
+    token = _spoken.set(code if code in LANGUAGES else _spoken.get())
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
 
 
 def system_language() -> str:
@@ -64,11 +78,21 @@ def set_language(code: str) -> str:
     """Switch the language for the whole process and tell the listeners; an unknown code means the system's language."""
     global _current, _language
     code = code if code in LANGUAGES else system_language()
-    _current = gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)
+    _current = _catalogue(code)
     _language = code
     for listener in list(_listeners):
         listener(code)
     return code
+
+
+def _translations() -> gettext.NullTranslations:
+    code = _spoken.get()
+    return _catalogue(code) if code else _current
+
+
+def _catalogue(code: str) -> gettext.NullTranslations:
+    """Read once: gettext keeps what it has parsed."""
+    return gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)
 
 
 def on_language_changed(listener: Callable[[str], None]) -> Callable[[], None]:

@@ -18,6 +18,7 @@ from atelier_desk.domain.approval import ApprovalFlags, ApprovalRequest, Approva
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.ipc.client import find_holder
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.test_run import calculate
@@ -75,12 +76,12 @@ def holder(short_datadir: Any) -> Holder:  # noqa: F811
     return opened
 
 
-async def elsewhere(atelier: Atelier, terminal: RecordingTerminal, *argv: str) -> int:
+async def elsewhere(atelier: Atelier, terminal: RecordingTerminal, *argv: str, language: str = "") -> int:
     """A command line in another process while this one holds the folder."""
     connection = await find_holder(Path(atelier.datadir.root))
     assert connection is not None
     try:
-        return await connection.run_command(argv, terminal)
+        return await connection.run_command(argv, terminal, Request(language=language))
     finally:
         connection.close()
 
@@ -102,6 +103,16 @@ async def test_a_call_of_the_desktop_is_allowed_from_another_process(holder: Hol
         assert await elsewhere(atelier, terminal, "approvals", "approve", asked.id) == 0
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
         assert await elsewhere(atelier, terminal, "approvals", "reject", asked.id) == 2
+
+
+async def test_a_command_speaks_the_language_it_was_asked_to_whatever_the_holder_speaks(holder: Holder) -> None:
+    async with holder(["hello"]) as atelier:
+        said = {}
+        for language in ("fr", "en", ""):
+            terminal = RecordingTerminal()
+            assert await elsewhere(atelier, terminal, "tasks", "list", language=language) == 0
+            said[language] = terminal.out + str(terminal.notes)
+        assert said["fr"] != said["en"] == said[""]
 
 
 async def test_a_run_of_another_process_asks_in_its_terminal(holder: Holder) -> None:

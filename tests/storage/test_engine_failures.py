@@ -17,7 +17,7 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.engine import Engine, Outcome
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Statement, Store
-from tests.storage.programs import run
+from tests.storage.programs import run, start
 
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"
 
@@ -179,3 +179,18 @@ async def test_no_file_to_open_is_said_and_nothing_is_lost(tmp_path: Path) -> No
     done = await asyncio.to_thread(run, "no-file-to-open", tmp_path / "database")
     everything = str(["before", "meanwhile 0", "meanwhile 1", "meanwhile 2"])
     assert done.stdout.splitlines() == [everything, "too_many_files True", everything], done.stderr
+
+
+async def test_what_is_written_behind_half_a_record_of_the_log_survives_the_next_kill(datadir: DataDir) -> None:
+    """A full disk leaves half a record; the engine writes behind it, and would read no further than to it after a kill."""
+    before = int(run("fill-limited-file", datadir.database).stdout.split()[1])
+    writer = start("write-until-killed", datadir.database, "fsync")
+    assert writer.stdout is not None
+    acknowledged = [writer.stdout.readline().strip() for _ in range(20)]
+    writer.kill()
+    writer.communicate(timeout=30)
+    async with await Store.open(datadir.database) as store:
+        assert store.lost_commits == 0
+        found = await names(store)
+    assert len(found) >= before + 20
+    assert set(acknowledged) <= set(found)

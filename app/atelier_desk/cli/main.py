@@ -102,6 +102,7 @@ def data_root(arguments: argparse.Namespace) -> Path:
 
 async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
+    terminal.request.language = early_language(argv)
     with interrupts(terminal, watch):
         try:
             return await _perform_somewhere(arguments, argv, terminal, watch)

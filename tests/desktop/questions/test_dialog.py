@@ -18,6 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
+from atelier_desk.i18n import set_language
 from tests.desktop.questions.approvals import LINEAGE
 from tests.desktop.questions.conftest import ask
 
@@ -76,6 +77,28 @@ def test_what_it_needs_is_said_before_it_is_tried_also_where_there_is_little_roo
     assert child("question-submit").toolTip() == said
     hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == said)
     assert hint.isVisible()
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_what_it_needs_is_never_cut(opened: Callable[..., QuestionDialog], child: Find, host: QWidget, language: str) -> None:
+    set_language(language)
+    dialog = opened(ask(kind="mixed", text_required=True))
+    dialog.fit()
+    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == child("question-submit").toolTip())
+    assert hint.width() >= hint.fontMetrics().horizontalAdvance(hint.text())
+
+
+def test_a_long_placeholder_is_cut_where_the_field_ends(opened: Callable[..., QuestionDialog], child: Find, host: QWidget) -> None:
+    host.resize(340, 700)
+    long = "for instance a colour, a size and a reason " * 5
+    dialog = opened(ask(kind="mixed", text_placeholder=long))
+    dialog.fit()
+    editor = child("question-answer")
+    shown = editor.placeholderText()
+    assert shown.endswith("…")
+    rect = editor.fontMetrics().boundingRect(0, 0, editor.viewport().width() - 8, 10_000, int(Qt.TextFlag.TextWordWrap), shown)
+    assert rect.height() <= editor.viewport().height()
+    assert editor.toolTip() == long
 
 
 def test_context_and_response_stand_under_visible_labels_and_the_text_is_trimmed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
@@ -43,6 +43,7 @@ class AnswerField(QWidget):
     def __init__(self, lines: int, parent: QWidget | None = None, *, limit: int = limits.QUESTION_TEXT_RESPONSE, most: int = 8) -> None:
         super().__init__(parent)
         self._lines, self._most, self._limit = lines, most, limit
+        self._placeholder = ""
         self.editor = _Editor(self)
         self.editor.setObjectName("question-answer")
         self.editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -64,6 +65,22 @@ class AnswerField(QWidget):
 
     def set_text(self, text: str) -> None:
         self.editor.setPlainText(text)
+
+    def set_placeholder(self, text: str) -> None:
+        """What stands in the empty field; what does not fit there is cut with an ellipsis, and whole in the tool tip."""
+        self._placeholder = text
+        self._cut_placeholder()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut_placeholder()
+
+    def _cut_placeholder(self) -> None:
+        # A line is never full: words are not broken.
+        room = int(self.editor.viewport().width() * (self._lines - 0.3)) - 8
+        cut = self.editor.fontMetrics().elidedText(" ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0))
+        self.editor.setPlaceholderText(cut)
+        self.editor.setToolTip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")
 
     def over_limit(self) -> bool:
         """Whether the text is longer than an answer may be."""

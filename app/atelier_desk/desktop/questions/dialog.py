@@ -261,7 +261,11 @@ class QuestionDialog(QDialog):
         title = self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4
         self._top.setDirection(across if title + sum(pills) <= width else down)
         buttons = sum(button.sizeHint().width() + 8 for button in (self._skip, self._later, self._submit))
-        beside = buttons + theme().px(HINT_ROOM) <= width
+        metrics = self._hint.fontMetrics()
+        words, spec = self._words(), self.question.spec
+        needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
+        longest = max(metrics.horizontalAdvance(words[each]) for each in needed) + 16
+        beside = buttons + max(theme().px(HINT_ROOM), longest) <= width
         self._bottom.setDirection(across if beside else down)
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
@@ -287,7 +291,7 @@ class QuestionDialog(QDialog):
         if self.answer is not None:
             text_only = self.question.spec.question_type is QuestionType.TEXT
             default = _("Your answer") if text_only else _("Another answer or details…")
-            self.answer.editor.setPlaceholderText(self.question.spec.text_placeholder or default)
+            self.answer.set_placeholder(self.question.spec.text_placeholder or default)
             self._answer_caption.setText(_("Your response"))
             self.answer.editor.setAccessibleName(_("Your response"))
         self._skip.setText(_("Skip"))
@@ -308,17 +312,21 @@ class QuestionDialog(QDialog):
             return "too_long"
         return self.entered().problem(self.question.spec)
 
+    def _words(self) -> dict[str, str]:
+        """What the hint can say, by what is missing."""
+        return {
+            "": _("The agent is waiting"),
+            "option": _("Choose at least one option"),
+            "text": _("A text response is required"),
+            "both": _("Choose at least one option, and write a response"),
+            "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
+        }
+
     def _check(self) -> None:
         problem = self._problem()
         self._submit.setEnabled(problem is None and not self._busy)
-        words = {
-            "option": _("Choose at least one option"),
-            "text": _("A text response is required"),
-            "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
-        }
-        hint = words.get(problem or "", _("The agent is waiting"))
-        if problem == "option" and self.question.spec.text_required and not self.entered().text_response.strip():
-            hint = _("Choose at least one option, and write a response")
+        both = problem == "option" and self.question.spec.text_required and not self.entered().text_response.strip()
+        hint = self._words().get("both" if both else problem or "", _("The agent is waiting"))
         self._hint.setText(_("Sending…") if self._busy else hint)
         if problem is not None and self._hint.isHidden():
             self._refit()

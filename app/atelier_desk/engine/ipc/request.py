@@ -17,6 +17,7 @@ class Request:
             performs it finds what the first one did, and says nothing twice.
         again: a process began it and ended before it was done.
         workflow_id, run_id: the run it follows, once there is one.
+        language: what the command was asked to speak, empty for the holder's own.
         seq: number of the last durable stream event that was shown, 0 before the first.
     """
 
@@ -25,6 +26,7 @@ class Request:
     workflow_id: str = ""
     run_id: str = ""
     seq: int = 0
+    language: str = ""
 
     def wire(self) -> dict[str, Any]:
         return asdict(self)

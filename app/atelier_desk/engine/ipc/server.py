@@ -19,7 +19,7 @@ from atelier_desk.engine.ipc.client import CANCELLED
 from atelier_desk.engine.ipc.protocol import PROTOCOL, UNSENT_BYTES, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.transport import listen
-from atelier_desk.i18n import _
+from atelier_desk.i18n import _, spoken
 
 if TYPE_CHECKING:
     from atelier_desk.storage.datadir import DataDir
@@ -273,7 +273,8 @@ class IpcServer:
         assert connection is not None
         # Written before the first step is done: a client that did not read this knows that nothing was.
         output.send({"begun": True})
-        task = asyncio.ensure_future(handler(self._atelier, argv, output))
+        with spoken(output.request.language):
+            task = asyncio.ensure_future(handler(self._atelier, argv, output))
         self._serving[connection], self._commands[connection] = output, task
         listener = asyncio.create_task(self._listen(reader, output, task))
         try:
