@@ -18,6 +18,7 @@ class Request:
         again: a process began it and ended before it was done.
         workflow_id, run_id: the run it follows, once there is one.
         seq: number of the last durable stream event that was shown, 0 before the first.
+        since: what ``seq`` was when the command came to this run.
     """
 
     key: str = field(default_factory=new_id)
@@ -25,6 +26,7 @@ class Request:
     workflow_id: str = ""
     run_id: str = ""
     seq: int = 0
+    since: int = 0
 
     def wire(self) -> dict[str, Any]:
         return asdict(self)
@@ -39,4 +41,6 @@ class Request:
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
         """The stream of this run was shown up to here."""
+        if run_id != self.run_id:
+            self.since = seq
         self.workflow_id, self.run_id, self.seq = workflow_id, run_id, seq
