@@ -1,6 +1,6 @@
-"""Thirty commands at once over one data folder: all succeed, and with the holder ended in the middle nothing is lost or done twice. And what is about two alone.
+"""Thirty commands at once over one data folder: all succeed, and with the holder ended in the middle nothing is lost or done twice.
 
-``ATELIER_COMMANDS`` sets another number.
+``ATELIER_COMMANDS`` sets another number. After them what concerns two commands alone.
 """
 
 from __future__ import annotations
