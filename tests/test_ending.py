@@ -10,7 +10,15 @@ import time
 
 import pytest
 
-from atelier_desk.domain.limits import PROGRAM_ENDS_S
+from atelier_desk.domain.limits import (
+    DATABASE_PAUSE_S,
+    HAND_OVER_S,
+    LAST_WORDS_S,
+    PROGRAM_ENDS_S,
+    RUNS_END_S,
+    SHORT_COMMAND_S,
+    TOOL_ENDS_S,
+)
 from atelier_desk.ending import ending_signals
 
 START = "import threading, time\nfrom atelier_desk.ending import EndWatch\nwatch = EndWatch(7)\nwatch.start()\n"
@@ -28,6 +36,13 @@ def test_whatever_holds_it_up(held_up: str) -> None:
     status, _out, seconds = run(held_up)
     assert status == 7
     assert PROGRAM_ENDS_S <= seconds < 30
+
+
+def test_what_is_waited_for_one_after_the_other_fits_and_leaves_time_for_the_work() -> None:
+    assert TOOL_ENDS_S + HAND_OVER_S + LAST_WORDS_S + RUNS_END_S + DATABASE_PAUSE_S <= PROGRAM_ENDS_S - 0.2
+    # What is killed at its end is written down before the run is given up.
+    assert max(TOOL_ENDS_S, SHORT_COMMAND_S) < HAND_OVER_S
+    assert TOOL_ENDS_S < RUNS_END_S
 
 
 def test_asked_again_it_ends_at_once() -> None:

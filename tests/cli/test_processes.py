@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.datadir import default_data_dir
+from tests.cli.conftest import Cli
 from tests.support.tool_files import HANGS, gone, until_now
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -221,22 +224,23 @@ def test_a_closed_standard_stream_is_an_empty_one(folder: Path, closed: str, sta
     assert "Traceback" not in done.stderr
 
 
-def test_a_key_is_in_no_output_and_no_file(folder: Path) -> None:
-    env = {"LAB_KEY": SENTINEL}
+def test_a_key_is_in_no_output_and_no_file(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", SENTINEL)
+    options = {"vault": KeyVault()}
     add = ("providers", "add", "lab", "--kind", "openai", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "LAB_KEY")
     outputs = [
-        finished(folder, *add, **env),
-        finished(folder, "providers", "list", "--json", **env),
-        finished(folder, "providers", "test", "lab", "--json", "--log-level", "debug", **env),
-        finished(folder, "providers", "models", "lab", "--log-level", "debug", **env),
-        finished(folder, "run", f"my key is {SENTINEL}", "--json", steps=[f"I saw {SENTINEL}"], **env),
-        finished(folder, "providers", "add", "bad", "--kind", "openai", "--api-key-env", SENTINEL, **env),
-        finished(folder, "doctor", "--json", "--log-level", "debug", **env),
-    ]  # fmt: skip
-    assert json.loads(outputs[1].out)[1]["api_key_env"] == "LAB_KEY"
-    assert not any(SENTINEL in each.errors for each in outputs)
+        cli(*add, options=options),
+        cli("providers", "list", "--json", options=options),
+        cli("providers", "test", "lab", "--json", "--log-level", "debug", options=options),
+        cli("providers", "models", "lab", "--log-level", "debug", options=options),
+        cli("run", f"my key is {SENTINEL}", "--json", steps=[f"I saw {SENTINEL}"], options=options),
+        cli("providers", "add", "bad", "--kind", "openai", "--api-key-env", SENTINEL, options=options),
+        cli("doctor", "--json", "--log-level", "debug", options=options),
+    ]
+    assert outputs[1].json[1]["api_key_env"] == "LAB_KEY"
+    assert not any(SENTINEL in each.err for each in outputs)
     assert not any(SENTINEL in each.out for number, each in enumerate(outputs) if number != 4)
-    logs = [path for path in (folder / "logs").rglob("*") if path.is_file()]
+    logs = [path for path in Path(default_data_dir() / "logs").rglob("*") if path.is_file()]
     assert logs
     assert not [path for path in logs if SENTINEL.encode() in path.read_bytes()]
 

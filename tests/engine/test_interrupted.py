@@ -106,6 +106,20 @@ async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(op
             assert [cut.content for cut in await bodies(atelier, run_id, "reply_interrupted")] == ["an ans"]
 
 
+async def test_a_listing_sees_a_killed_run_as_interrupted_and_starts_nothing_otherwise(open_atelier: Opener) -> None:
+    async with open_atelier(stuck()) as atelier:
+        workflow_id, run_id, _ = await at_work(atelier)
+        await killed(atelier)
+    for started in (True, False):
+        async with open_atelier(start=False) as atelier:
+            assert [row.status for row in await atelier.workflows.list()] == [WorkflowStatus.INTERRUPTED]
+            told = [entry.message for entry in await atelier.workflows.transcript(workflow_id) if entry.message.kind == "run_interrupted"]
+            assert [message.details for message in told] == [{"ended": "killed"}]
+            assert ("runs" in vars(atelier)) is started
+    async with open_atelier() as atelier:
+        assert await ended_by(atelier, run_id) == ["killed"]
+
+
 @pytest.mark.parametrize("how", ["closed", "killed"])
 async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_atelier: Opener, how: str) -> None:
     poet, painter = Stuck(("a",)), Stuck(("b",))

@@ -89,6 +89,26 @@ class Follower:
             if task is not None:
                 task.cancel()
 
+    async def begin(self, run_id: str, going_on: Awaitable[None], *, may_be_over: bool = False) -> None:
+        """Let the run go on, which ``follow`` shows. One that is at work already, in the window that holds the data folder, is its own.
+
+        Raises:
+            ConflictError: it is over, and may not be.
+        """
+        try:
+            try:
+                await going_on
+            except ConflictError:
+                over = (await self._atelier.repos.runs.get(run_id)).status.final
+                if over and not may_be_over:
+                    raise
+                if not over:
+                    self.owns = False
+                    self._out.note(_("The run is at work already."))
+        except BaseException:
+            self.close()
+            raise
+
     async def follow(self, run_id: str, *, pending: bool = False, after: int | None = None) -> int:
         """Until the run is over or its team waits; gives the exit status. Cancelling this interrupts the run: ``resume`` goes on with it.
 
@@ -139,7 +159,6 @@ class Follower:
             if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
                 self._said = str(event.data["status"])
                 if self._said not in STANDING:
-                    self._offer_more(str(event.data.get("finish_reason", "")))
                     return STATUS.get(self._said, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:
                 # The journal could not be written: the run stands still, and nothing further comes.
@@ -153,6 +172,10 @@ class Follower:
             # First, so that it goes with the words that show the event: both arrive, or neither.
             self._out.shown(self._workflow_id, run_id, event.seq)
         self._renderer.show(event)
+        if event.chunk_type is ChunkType.MESSAGE and event.depth == 0 and (ended := unfinished(event.data)):
+            self._out.note(ended, "warn")
+        elif event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id and event.data["status"] not in STANDING:
+            self._offer_more(str(event.data.get("finish_reason", "")))
 
     async def _catch_up(self, run_id: str, after: int) -> None:
         """Show what happened while nobody was told: what another process did, and did not get across."""
@@ -165,8 +188,6 @@ class Follower:
 
     def _respond(self, event: StreamEvent) -> None:
         match event.chunk_type:
-            case ChunkType.MESSAGE if event.depth == 0 and (ended := unfinished(event.data)):
-                self._out.note(ended, "warn")
             case ChunkType.USER_QUESTION_START:
                 self._ask(str(event.data["user_question"]["question_id"]), self._answer)
             case ChunkType.VALIDATION_REQUIRED:

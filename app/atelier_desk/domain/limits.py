@@ -84,7 +84,23 @@ IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
 
 PROGRAM_ENDS_S: Final = 1.7
-"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force."""
+"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force.
+
+What it waits for meanwhile comes one after the other: ``TOOL_ENDS_S`` for the command's own run, ``HAND_OVER_S``, ``LAST_WORDS_S``,
+``RUNS_END_S`` and ``DATABASE_PAUSE_S``. Their sum leaves the rest for the work itself.
+"""
+TOOL_ENDS_S: Final = 0.3
+"""How long the process of a tool that was asked to end may take before it is killed: time for a handler of SIGTERM."""
+SHORT_COMMAND_S: Final = 0.3
+"""How long other processes' commands that follow no run may take to be done: a list or a change of a row is by then."""
+HAND_OVER_S: Final = 0.45
+"""How long all commands of other processes may take, from the beginning of the end, to save or to be done."""
+LAST_WORDS_S: Final = 0.2
+"""How long other processes may take to read what they were sent."""
+RUNS_END_S: Final = 0.35
+"""How long steps may take to end that were cancelled; one that does not let itself be cancelled ends with the process."""
+DATABASE_PAUSE_S: Final = 0.15
+"""How long the database's files are left alone after it was closed."""
 
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60

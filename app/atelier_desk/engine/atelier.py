@@ -168,7 +168,8 @@ class Atelier:
             fsync: overrides the setting of that name.
             language: overrides the setting of that name.
             temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
-            start: False opens the database alone, which a listing needs; ``load_tools`` and ``start`` do the rest when it is wanted.
+            start: False opens the database alone, which a listing needs, unless a kill cut a run off, which is written down first;
+                ``load_tools`` and ``start`` do the rest when it is wanted.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
@@ -199,7 +200,8 @@ class Atelier:
         atelier._given = (model_factory, embedder, fault)
         await atelier._open_store(data_dir, vault, fsync, language, start)
         try:
-            if start:
+            if start or await atelier.repos.runs.at_work():
+                # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
                 await atelier.start()
             yield atelier
         finally:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.domain.events import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
+from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import history
@@ -27,8 +28,6 @@ from atelier_desk.storage.repositories import Repositories
 
 log = logging.getLogger(__name__)
 
-CLOSE_S = 0.5
-"""How long the closing program waits for the steps it cancelled; one that does not let itself be cancelled ends with the process."""
 FINISHED_KEPT = 16
 """Runs that are over and stay in memory."""
 
@@ -233,7 +232,7 @@ class LiveRuns:
     async def close(self) -> None:
         """Stop driving. Runs at work are interrupted: a resume, or the next start of the window, goes on with them."""
         self._closing = True
-        await self._interrupt(list(self._runs.values()), "program", CLOSE_S)
+        await self._interrupt(list(self._runs.values()), "program", RUNS_END_S)
 
     async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
         tasks = {live.task: live for live in runs if live.task is not None and live.at_work}

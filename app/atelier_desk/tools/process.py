@@ -1,7 +1,8 @@
 """Atelier's side of the processes in which users' tool files run: start one, wait for its answer, end it and all that it started.
 
-A worker has a session of its own, so that one signal reaches everything a tool started. It is asked to end and killed ``GRACE_S`` later;
-what a call started ends with the call. A worker whose Atelier was killed ends by itself (see ``atelier_desk.tools.worker``).
+A worker has a session of its own, so that one signal reaches everything a tool started. It is asked to end and killed
+``TOOL_ENDS_S`` later; what a call started ends with the call. A worker whose Atelier was killed ends by itself (see
+``atelier_desk.tools.worker``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 from atelier_desk import children
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
+from atelier_desk.domain.limits import TOOL_ENDS_S
 from atelier_desk.i18n import N_
 from atelier_desk.logs import redact
 from atelier_desk.tools.files import ToolFile
@@ -29,8 +31,6 @@ log = logging.getLogger(__name__)
 
 WORKERS = 16
 """Most processes at once, each some 35 MB; more calls wait for one to end."""
-GRACE_S = 0.5
-"""From asking a worker to end to killing it: time for a handler of SIGTERM, short enough for the program to end within two seconds."""
 FINISH_S = 1.0
 """What a worker has after its answer to write what it still holds; threads that a tool left behind do not keep it longer."""
 MOST_ANSWER = 4 * limits.RESULT_STORED
@@ -163,7 +163,7 @@ class _Worker(asyncio.SubprocessProtocol):
             if not at_once and not self._exited.is_set():
                 self._signal(signal.SIGTERM)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(GRACE_S):
+                    async with asyncio.timeout(TOOL_ENDS_S):
                         await self._exited.wait()
         finally:
             self._kill()

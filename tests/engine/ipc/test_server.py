@@ -230,10 +230,12 @@ async def test_a_holder_that_is_done_stays_until_nobody_is_served_and_then_begin
 
 async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_that_follow_a_run(datadir: DataDir) -> None:
     handed_over: list[bool] = []
+    saved = asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
         if argv[0] == "list":
-            await asyncio.sleep(0.01)
+            # Runs are saved first, while this one is let finish.
+            await saved.wait()
             return 0
         out.shown("w", "r", 7)
         out.write("an event\n")
@@ -241,6 +243,7 @@ async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_tha
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             handed_over.append(out.handing_over)
+            saved.set()
         return 130
 
     set_command_handler(handler)

@@ -74,6 +74,7 @@ class _Session:
         self._answering: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._run_id = ""
+        self._owns = True
         self.interrupted = False
 
     async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
@@ -91,6 +92,7 @@ class _Session:
         finally:
             self._answering = None
             self._run_id = ""
+            self._owns = True
             self.interrupted = False
 
     def interrupt(self) -> bool:
@@ -104,7 +106,9 @@ class _Session:
                 self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
             else:
                 self._answering.cancel()
-            self._out.note(_("Stopping the answer. Ctrl-C again ends the conversation."), "warn")
+            stopping = _("Stopping the answer. Ctrl-C again ends the conversation.")
+            leaving = _("The run is at work elsewhere and goes on. Ctrl-C again ends the conversation.")
+            self._out.note(stopping if self._owns else leaving, "warn")
         else:
             # The terminal itself has dropped what was typed.
             self._out.note("\n" + _("Ctrl-C again ends the conversation; so does /quit."), "warn")
@@ -145,8 +149,10 @@ class _Session:
         ]
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
-            await let_go_on(self._atelier, run)
-            self._run_id = run.id
+            await follower.begin(run.id, let_go_on(self._atelier, run), may_be_over=True)
+            self._owns = follower.owns
+            if follower.owns:
+                self._run_id = run.id
             await follower.follow(run.id, pending=True)
 
     async def command(self, name: str) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.ipc.request import Request
 
 WORST_FIRST = (130, 1, 5, 4, 3)
 """Which exit status stands for several runs."""
@@ -52,34 +53,49 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
-    if out.request.again and out.request.run_id and not arguments.all:
-        return await take_up(atelier, arguments, out, await atelier.repos.runs.get(out.request.run_id))
     raised = _amounts(arguments.raised)
+    begun, statuses = out.request.run_id if out.request.again else "", []
+    if begun:
+        given = arguments if await _nothing_since(atelier, out.request) else None
+        statuses.append(await take_up(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
+        if not arguments.all:
+            return statuses[0]
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
-    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None]
+    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
     if workflow is not None:
         alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
     # One that is at work in the process that holds the data folder needs nobody: the latest of the others comes first.
     alive.sort(key=lambda run: (run.status.value != "processing", run.updated_at))
     chosen = alive if arguments.all else alive[-1:]
-    if not chosen:
+    if not chosen and not statuses:
         out.note(_("Nothing to resume."))
         return 0
-    statuses = [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
+    statuses += [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 
 
-async def take_up(atelier: Atelier, arguments: argparse.Namespace, out: Output, run: Run) -> int:
-    """Go on with a run that this command began in a process that has ended, and with its stream where that stopped."""
+async def _nothing_since(atelier: Atelier, request: Request) -> bool:
+    """Whether the run stands where the command found it, so that what it was to raise is not raised yet."""
+    return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
+
+
+async def take_up(
+    atelier: Atelier, arguments: argparse.Namespace, out: Output, run: Run, resuming: argparse.Namespace | None = None
+) -> int:
+    """Go on with a run that this command began in a process that has ended, and with its stream where that stopped.
+
+    ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
+    """
     from atelier_desk.cli.answers import Answers
     from atelier_desk.cli.decisions import Decisions
 
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
-    given = argparse.Namespace(step=arguments.step, finish=False)
-    return await _resume_one(atelier, out, run, answers, decisions, given, {}, after=out.request.seq)
+    given = resuming or argparse.Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
+    raised = _amounts(resuming.raised) if resuming else {}
+    return await _resume_one(atelier, out, run, answers, decisions, given, raised, after=out.request.seq)
 
 
 def _amounts(given: list[str]) -> dict[str, float]:
@@ -127,27 +143,16 @@ async def _resume_one(
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
     from atelier_desk.cli.stepper import Stepper
-    from atelier_desk.domain.errors import ConflictError
 
     workflow = await atelier.workflows.get(run.workflow_id)
     if after is None:
+        # Goes with the note: whoever takes the command up knows the run, and sees by what came since whether it was set going.
+        out.shown(workflow.id, run.id, workflow.stream_seq)
         out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     stepper = Stepper(atelier, out, free=not arguments.step)
-    follower = Follower(atelier, out, workflow.id, renderer_for(out), answers, decisions, stepper)
-    try:
-        await _go_on(atelier, run, arguments, raised)
-    except ConflictError:
-        over = (await atelier.repos.runs.get(run.id)).status.final
-        if over and after is None:
-            follower.close()
-            raise
-        if not over:
-            # It is at work already, in the window that holds the data folder: show how it goes on.
-            follower.owns = False
-            out.note(_("The run is at work already."))
-    except BaseException:
-        follower.close()
-        raise
+    renderer = renderer_for(out, quiet=getattr(arguments, "quiet", False))
+    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions, stepper)
+    await follower.begin(run.id, _go_on(atelier, run, arguments, raised), may_be_over=after is not None)
     return await follower.follow(run.id, pending=True, after=after)
 
 

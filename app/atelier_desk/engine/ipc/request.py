@@ -19,6 +19,7 @@ class Request:
         workflow_id, run_id: the run it follows, once there is one.
         language: what the command was asked to speak, empty for the holder's own.
         seq: number of the last durable stream event that was shown, 0 before the first.
+        since: what ``seq`` was when the command came to this run.
     """
 
     key: str = field(default_factory=new_id)
@@ -27,6 +28,7 @@ class Request:
     run_id: str = ""
     seq: int = 0
     language: str = ""
+    since: int = 0
 
     def wire(self) -> dict[str, Any]:
         return asdict(self)
@@ -41,4 +43,6 @@ class Request:
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
         """The stream of this run was shown up to here."""
+        if run_id != self.run_id:
+            self.since = seq
         self.workflow_id, self.run_id, self.seq = workflow_id, run_id, seq

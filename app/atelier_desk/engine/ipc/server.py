@@ -8,11 +8,12 @@ import hmac
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk import __version__
+from atelier_desk.domain.limits import HAND_OVER_S, LAST_WORDS_S, SHORT_COMMAND_S
 from atelier_desk.engine.ipc import command_handler
 from atelier_desk.engine.ipc.address import HolderNote, remove_note, socket_address, write_note
 from atelier_desk.engine.ipc.client import CANCELLED
@@ -27,11 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT_S = 10.0
-SHORT_S = 0.3
-"""How long the closing holder waits for commands that follow no run: a list or a change of a row is done by then."""
-HAND_OVER_S = 0.4
-"""How long it waits for the others to save, and for the clients to read what they were sent."""
-LAST_WORDS_S = 5.0
+READ_END_S = 5.0
 """How long a client may take to read the end of its output."""
 
 
@@ -181,20 +178,25 @@ class IpcServer:
         if self._stop is not None:
             await self._stop()
             self._stop = None
-        short = [task for task, output in self._serving.items() if not output.request.run_id]
+        # Runs first: what they did is saved while the short commands are let finish.
+        self._hand_over([task for task, output in self._serving.items() if output.request.run_id])
+        short = [task for task, output in self._serving.items() if not output.handing_over]
         if short:
-            await asyncio.wait(short, timeout=SHORT_S)
-        for task, output in self._serving.items():
-            output.handing_over = True
-            self._commands[task].cancel()
+            await asyncio.wait(short, timeout=SHORT_COMMAND_S)
+            self._hand_over([task for task in short if task in self._serving])
         if self._serving:
-            await asyncio.wait(self._serving, timeout=HAND_OVER_S)
+            await asyncio.wait(self._serving, timeout=HAND_OVER_S - (SHORT_COMMAND_S if short else 0))
         current = asyncio.current_task()
         left = [each for each in self._connections if each is not current]
         for task in left:
             task.cancel()
         if left:
-            await asyncio.wait(left, timeout=HAND_OVER_S)
+            await asyncio.wait(left, timeout=LAST_WORDS_S)
+
+    def _hand_over(self, connections: Sequence[asyncio.Task[Any]]) -> None:
+        for connection in connections:
+            self._serving[connection].handing_over = True
+            self._commands[connection].cancel()
 
     async def __aenter__(self) -> IpcServer:
         await self.start()
@@ -217,7 +219,7 @@ class IpcServer:
             writer.close()
             # Its last words must be on their way before this process may end.
             with contextlib.suppress(ConnectionError, TimeoutError):
-                async with asyncio.timeout(LAST_WORDS_S):
+                async with asyncio.timeout(READ_END_S):
                     await writer.wait_closed()
             self._connections.discard(task)
             self._serving.pop(task, None)

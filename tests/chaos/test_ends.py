@@ -1,0 +1,49 @@
+"""What a run is after the process that worked on it ended in whatever way."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.limits import PROGRAM_ENDS_S
+from tests.cli.test_ends import ANSWER, is_interrupted_and_resumed, states
+from tests.cli.test_processes import Process, folder
+
+__all__ = ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "ended"),
+    [(signal.SIGTERM, 130, "command"), (signal.SIGHUP, 130, "command"), (signal.SIGKILL, -9, "killed"), ("closed pipe", 130, "command")],
+)
+def test_it_is_interrupted_and_a_bare_resume_goes_on_with_it(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
+    is_interrupted_and_resumed(folder, how, status, ended)
+
+
+def test_a_command_that_cannot_save_ends_in_time_all_the_same(folder: Path) -> None:
+    process = Process(folder, "run", "go", "--json", steps=[ANSWER], gate=True, TEST_HANG="1")
+    process.until("token")
+    began = time.monotonic()
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end() == 130
+    # What is above the limit is what a busy machine takes to look at its processes.
+    assert PROGRAM_ENDS_S - 0.2 < time.monotonic() - began < PROGRAM_ENDS_S + 5
+    assert states(folder) == {"go": "interrupted"}
+
+
+def test_a_run_whose_client_disappears_is_interrupted_in_the_holder(folder: Path) -> None:
+    holder = Process(folder, "run", "hold", "--json", steps=["slow", "slow too"], gate=True)
+    holder.until("token")
+    second = Process(folder, "run", "second", "--json")
+    second.until("token")
+    second.process.kill()
+    second.end()
+    while states(folder)["second"] == "running":
+        pass
+    assert states(folder) == {"hold": "running", "second": "interrupted"}
+    holder.process.send_signal(signal.SIGINT)
+    assert holder.end() == 130
+    assert states(folder) == {"hold": "interrupted", "second": "interrupted"}

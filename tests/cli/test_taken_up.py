@@ -1,0 +1,139 @@
+"""Commands that come to a run which is at work already, or which a process began that has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.cli.dispatch import execute
+from atelier_desk.domain.chat import ChatReply, FinishReason
+from atelier_desk.domain.events import RunResumed
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.ipc.request import Request
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.cli.test_run import calculate
+from tests.engine.conftest import WordEmbedder
+from tests.engine.ipc.conftest import RecordingTerminal
+
+Opened = Callable[[ScriptedModel], AbstractAsyncContextManager[Atelier]]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    def with_model(model: ScriptedModel) -> AbstractAsyncContextManager[Atelier]:
+        return Atelier.open(tmp_path, model_factory=lambda agent: model, embedder=WordEmbedder(), fsync=False)
+
+    return with_model
+
+
+class Typing(RecordingTerminal):
+    """A person who types when the test says so; what the request was at each note is kept."""
+
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__(interactive=True)
+        self.request = request or Request()
+        self.typed: asyncio.Queue[str | None] = asyncio.Queue()
+        self.at_notes: list[Request] = []
+
+    def note(self, text: str, style: str = "dim") -> None:
+        self.at_notes.append(replace(self.request))
+        super().note(text, style)
+
+    async def ask(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        return await self.typed.get()
+
+    async def until_noted(self, words: str) -> None:
+        async with asyncio.timeout(20):
+            while not any(words in text for text, _style in self.notes):
+                self.noted.clear()
+                await self.noted.wait()
+
+    @property
+    def err(self) -> str:
+        return "\n".join(text for text, _style in self.notes)
+
+
+async def test_chat_joins_a_run_that_is_at_work(opened: Opened) -> None:
+    model = ScriptedModel(["here it is"], gate=asyncio.Event())
+    assert model.gate is not None
+    async with opened(model) as atelier:
+        workflow = await atelier.workflows.create("w")
+        await atelier.runs.send(workflow.id, "go")
+        terminal = Typing()
+        chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
+        await terminal.until_noted("The run is at work already.")
+        model.gate.set()
+        terminal.typed.put_nowait("/quit")
+        assert await chatting == 0, terminal.err
+        assert terminal.out.endswith("here it is\n")
+
+
+async def test_ctrl_c_in_a_chat_leaves_a_run_of_somebody_else_at_work(opened: Opened) -> None:
+    model = ScriptedModel(["here it is"], gate=asyncio.Event())
+    assert model.gate is not None
+    async with opened(model) as atelier:
+        workflow = await atelier.workflows.create("w")
+        run_id = await atelier.runs.send(workflow.id, "go")
+        terminal = Typing()
+        chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
+        await terminal.until_noted("The run is at work already.")
+        assert terminal.on_interrupt is not None
+        assert terminal.on_interrupt() is True
+        assert "goes on" in terminal.err
+        terminal.typed.put_nowait("/quit")
+        assert await chatting == 0, terminal.err
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PROCESSING
+        model.gate.set()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_a_run_that_is_taken_up_says_what_the_first_process_would_have(opened: Opened, quiet: bool) -> None:
+    argv = ["run", "count", *(["--quiet"] if quiet else [])]
+    async with opened(ScriptedModel([ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)])) as atelier:
+        first = RecordingTerminal()
+        assert await execute(atelier, argv, first) == 0
+        # Nothing of it reached the person.
+        second = Typing(Request(key=first.request.key, again=True))
+        assert await execute(atelier, argv, second) == 0
+        assert second.out == first.out == "One, two,\n"
+        for words in ("The reply was cut off", "To go on:"):
+            assert second.err.count(words) == 1, second.err
+        assert ("tokens in" in second.err) is not quiet
+
+
+async def raises(atelier: Atelier, run_id: str) -> list[Any]:
+    """Each time a limit of the run was raised."""
+    bodies = [event.body for event in await atelier.repos.journal.events(run_id)]
+    return [body.raise_limits for body in bodies if isinstance(body, RunResumed) and body.raise_limits]
+
+
+async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opened) -> None:
+    model = ScriptedModel([calculate("6*7"), calculate("6*7"), calculate("6*7"), "42"])
+    async with opened(model) as atelier:
+        assert await execute(atelier, ["run", "go", "--tools", "CalculatorTool", "--max-tokens", "10"], RecordingTerminal()) == 4
+        workflow = await atelier.workflows.latest()
+        assert workflow.head_run_id is not None
+        argv = ["resume", workflow.id, "--raise", "tokens=1"]
+        # The first process ends before it raises anything: the next one does.
+        begun = Request()
+        begun.shown(workflow.id, workflow.head_run_id, workflow.stream_seq)
+        begun.again = True
+        second = Typing(begun)
+        assert await execute(atelier, argv, second) == 4
+        assert len(await raises(atelier, workflow.head_run_id)) == 1
+        # It raises, and ends before anything of the run was shown: the next one does not again.
+        first = Typing()
+        assert await execute(atelier, argv, first) == 4
+        assert "Resuming" in first.notes[0][0]
+        third = Typing(replace(first.at_notes[0], again=True))
+        assert await execute(atelier, argv, third) == 4, third.err
+        assert len(await raises(atelier, workflow.head_run_id)) == 2
