@@ -71,6 +71,23 @@ async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI
     assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
 
 
+async def test_who_tries_again_by_itself_still_waits_for_a_model_that_loads(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
+    request = ask().model_copy(update={"retry": False})
+    openai_server.script(*[LOADING] * 8, Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(request)))[0] == "ok"
+    openai_server.script(LOADING, LOADING, Failure(500, {"error": "x"}))
+    with pytest.raises(ProviderError) as caught:
+        await run(clock, chat.stream(request))
+    assert (caught.value.code, len(openai_server.requests)) == ("server_error", 12)
+
+
+async def test_waiting_for_a_model_that_loads_uses_up_no_other_attempts(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(*[LOADING] * 8, *[Failure(500, {"error": "x"})] * 4, Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
+
+
 async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(Failure(409, {"error": {"message": "lock timeout"}}), Reply(text="ok"))
     assert joined(await run(clock, chat.stream(ask())))[0] == "ok"

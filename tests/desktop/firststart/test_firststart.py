@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
 OLLAMA = SimpleNamespace(kind=ProviderKind.OLLAMA, software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
+from tests.support.clock import ManualClock
 
 
 class Server:
@@ -221,6 +223,21 @@ async def test_an_empty_answer_is_no_answer(atelier: FakeAtelier, server: Server
     infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
     names = [info.name for info in chat_models(infos)]
     assert names == ["z", "a"]
+
+
+async def test_a_silent_server_is_an_error_in_words(atelier: FakeAtelier, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        yield TextDelta(content="Hel")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(server, "stream", hang)
+    clock = ManualClock()
+    trial = asyncio.create_task(try_model(atelier, "Ollama", "m", clock))
+    async with asyncio.timeout(20):
+        while not trial.done():
+            await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
+    with pytest.raises(ProviderError, match="said nothing for 60 seconds"):
+        await trial
 
 
 def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
