@@ -93,7 +93,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
         "Limit of cost reached: $0.05 of $0.10. What is left is not enough for the next request."
     )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
-    assert "3 min 05 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
+    assert "3 min 5 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
     set_language("fr")
     try:
         assert said(ChunkType.RETRY, **wait) == "Nouvel essai du modèle. Tentative 2 dans 0,4 s : le serveur limite le nombre de requêtes"

@@ -49,7 +49,7 @@ async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClo
     openai_server.script(LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
-    assert retries(deltas) == [(2, 0.5, "loading"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
+    assert retries(deltas) == [(2, 0.5, "loading"), (3, 0.5, "server_error"), (4, 1.0, "server_error"), (5, 2.0, "server_error")]
 
 
 async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
@@ -71,9 +71,7 @@ async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI
     assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
 
 
-async def test_who_tries_again_by_itself_still_waits_for_a_model_that_loads(
-    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
-) -> None:
+async def test_who_tries_again_still_waits_for_a_model_that_loads(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     request = ask().model_copy(update={"retry": False})
     openai_server.script(*[LOADING] * 8, Reply(text="ok"))
     assert joined(await run(clock, chat.stream(request)))[0] == "ok"

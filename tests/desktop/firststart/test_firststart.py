@@ -22,11 +22,11 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.llm.local.models import STARTER
+from tests.support.clock import ManualClock
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
 OLLAMA = SimpleNamespace(kind=ProviderKind.OLLAMA, software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
-from tests.support.clock import ManualClock
 
 
 class Server:

@@ -303,7 +303,7 @@ async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
 
 
 async def test_the_limit_of_a_reply_is_what_the_caps_had_room_for(open_atelier: Opener) -> None:
-    model = ScriptedModel([[calculate()], "Done."])
+    model = ScriptedModel([[calculate("c1", "12*7")], "Done."])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, max_tokens=4000, budget=Budget(max_tokens=5000))
         await atelier.runs.wait(run_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk import tool
 from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta
 from atelier_desk.domain.errors import StorageError
@@ -138,7 +139,7 @@ async def test_who_waits_as_the_server_asked_is_not_idle(open_atelier: Opener) -
     cast = Cast(Lead=[[spawn()], "done"], Helper=Waiting())
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         seen = Recorder(atelier)
-        workflow_id, run_id = await begin(atelier)
+        _, run_id = await begin(atelier)
         await seen.until(ChunkType.RETRY)
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         await pass_time(clock, 3 * TIMEOUT, waiting)
@@ -156,13 +157,12 @@ async def test_who_waits_for_a_silent_tool_is_not_idle(open_atelier: Opener) -> 
         await go_on.wait()
         return "An egg."
 
-    cast = Cast(Lead=[[spawn(tools=["brood"])], "done"], Helper=[[call("brood")], "Hatched."])
+    cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("brood")], "Hatched."])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         atelier.registry.register(brood)
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "brood"))
-        while (await seen.until(ChunkType.TOOL_START)).data["tool"] != "brood":
-            pass
+        await seen.until(ChunkType.TOOL_START, tool="brood")
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         await pass_time(clock, TIMEOUT + 3 * CHECK, waiting)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.PROCESSING
