@@ -231,6 +231,19 @@ async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock
         assert (await atelier.repos.runs.get(run_id)).usage.tokens_input == cut.tokens_input > 0
 
 
+async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, clock: ManualClock) -> None:
+    loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
+    spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
+    async with world(ProviderKind.OPENAI, tmp_path, clock=clock) as (server, atelier):
+        # Time passes while the sockets are at work, too.
+        await atelier.settings.update(inactivity_s=3600)
+        server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
+        events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")
+        (end,) = of(events, ChunkType.TOOL_END)
+    assert (end["success"], end["result"]["report"]) == (True, "It is done.")
+    assert events[-1].data["status"] == "completed"
+
+
 # -- silence -------------------------------------------------------------------------------------------------------------------------
 
 

@@ -305,8 +305,8 @@ async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
 async def test_the_limit_of_a_reply_is_what_the_caps_had_room_for(open_atelier: Opener) -> None:
     model = ScriptedModel([[calculate("c1", "12*7")], "Done."])
     async with open_atelier(model) as atelier:
-        workflow_id, run_id = await start(atelier, max_tokens=4000, budget=Budget(max_tokens=5000))
+        workflow_id, run_id = await start(atelier, agent=agent(max_tokens=8000, budget=Budget(max_tokens=8000)))
         await atelier.runs.wait(run_id)
         shown = await inspected(atelier, workflow_id)
-    assert shown[-1].limit < 4000
+    assert [request.limit < 8000 for request in shown] == [True, True]
     assert_exact(shown, model.requests)
