@@ -88,8 +88,12 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 in 0.4 s: the server limits the number of requests"
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
+    short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
+    assert said(ChunkType.LIMIT_REACHED, **short) == (
+        "Limit of cost reached: $0.05 of $0.10. What is left is not enough for the next request."
+    )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
-    assert "3 min 05 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
+    assert "3 min 5 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
     set_language("fr")
     try:
         assert said(ChunkType.RETRY, **wait) == "Nouvel essai du modèle. Tentative 2 dans 0,4 s : le serveur limite le nombre de requêtes"

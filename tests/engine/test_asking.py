@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk import Answer, Atelier, tool
 from atelier_desk.domain.agent import AgentConfig, ToolMode
-from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.domain.chat import ChatReply, ChatRequest, FinishReason, Role, ToolCall
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.llm.scripted import ScriptedModel, Step
@@ -208,3 +208,11 @@ def test_a_vault_of_the_session_never_touches_the_keyring() -> None:
     assert not vault.persistent
     assert vault.set("p", "sk-only-here-1234") is False
     assert vault.get("p") == "sk-only-here-1234"
+
+
+async def test_an_answer_that_is_not_whole_says_so(open_atelier: Opener) -> None:
+    model = ScriptedModel([ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH), ChatReply(content=""), "All."])
+    async with open_atelier(model) as atelier:
+        answers = [await atelier.ask("Count", agent=agent(tools=())) for _ in range(3)]
+    assert [answer.finish_reason for answer in answers] == [FinishReason.LENGTH, FinishReason.EMPTY, None]
+    assert {answer.status for answer in answers} == {"completed"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason, RetryDelta
+from atelier_desk.domain.agent import AgentConfig, Budget
+from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason, ReplyDone, RetryDelta, ToolCallDelta
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import ModelReplied, ReplyInterrupted
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
@@ -180,6 +180,70 @@ async def test_a_person_who_tries_again_gets_all_attempts(open_atelier: Opener, 
         assert (await atelier.runs.wait(events[0].run_id)).status.value == "completed"
 
 
+@pytest.mark.parametrize("kind", ["text", "call"])
+async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualClock, kind: str) -> None:
+    """Against the run's caps, and in every sum: the next attempt gets what is left."""
+
+    class Dropping(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for delta in super().stream(request):
+                if len(self.requests) == 1 and isinstance(delta, ReplyDone):
+                    raise ProviderError("cut", code="truncated", recoverable=True)
+                if len(self.requests) == 1 and kind == "call":
+                    yield ToolCallDelta(index=0, name="CalculatorTool", arguments=delta.content)
+                else:
+                    yield delta
+
+    model = Dropping(["A long answer. " * 40, "Short."])
+    async with open_atelier(model, clock=clock) as atelier:
+        events = await run_on(clock, atelier, provider="local", model="scripted", max_tokens=8000, budget=Budget(max_tokens=8000))
+        assert events[-1].data["status"] == "completed"
+        bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        (whole,) = [body.usage for body in bodies if isinstance(body, ModelReplied)]
+        assert cut.estimated
+        assert cut.tokens_input > 0
+        assert cut.tokens_output > 100
+        first, second = (request.max_tokens for request in model.requests)
+        assert first - second == cut.tokens_input + cut.tokens_output
+        row = await atelier.repos.runs.get(events[0].run_id)
+        assert row.usage.tokens_input == cut.tokens_input + whole.tokens_input
+        assert of(events, ChunkType.USAGE)[-1]["team"]["tokens_output"] == cut.tokens_output + whole.tokens_output
+        kinds = [row.kind for row in await rows(atelier, events)]
+        assert kinds == ["queue", *(["interrupted"] if kind == "text" else []), "retry", "reply"]
+
+
+async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
+    class Dropping(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for delta in super().stream(request):
+                yield delta
+                raise ProviderError("cut", code="truncated", recoverable=True)
+
+    async with open_atelier(Dropping(["Hello there."]), clock=clock) as atelier:
+        workflow = await atelier.workflows.create()
+        seen = Recorder(atelier)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(provider="local", model="scripted"))
+        await seen.until(ChunkType.RETRY)
+        await atelier.runs.cancel(run_id)
+        bodies = [event.body for event in await run_events(atelier.repos, run_id)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        assert (await atelier.repos.runs.get(run_id)).usage.tokens_input == cut.tokens_input > 0
+
+
+async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, clock: ManualClock) -> None:
+    loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
+    spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
+    async with world(ProviderKind.OPENAI, tmp_path, clock=clock) as (server, atelier):
+        # Time passes while the sockets are at work, too.
+        await atelier.settings.update(inactivity_s=3600)
+        server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
+        events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")
+        (end,) = of(events, ChunkType.TOOL_END)
+    assert (end["success"], end["result"]["report"]) == (True, "It is done.")
+    assert events[-1].data["status"] == "completed"
+
+
 # -- silence -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -269,6 +333,16 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: Pr
         assert not server.requests[-1].json.get("tools")
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
         assert (await atelier.models.info("server", "test-model")).supports_tools is False
+
+
+async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
+    busy = Failure(503, {"error": "busy"})
+    async with world(ProviderKind.OPENAI, tmp_path, clock=clock) as (server, atelier):
+        server.script(busy, Failure(400, REFUSALS[ProviderKind.OPENAI]), busy, Reply(text="Done."))
+        events = await run_on(clock, atelier, tools=("CalculatorTool",), tool_dialect="native")
+        assert events[-1].data["status"] == "completed"
+        reasons = [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"]
+    assert sorted(reasons) == ["overloaded", "tools_refused"]
 
 
 async def test_a_server_that_refuses_again_fails_once(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClo
     openai_server.script(LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
-    assert retries(deltas) == [(2, 0.5, "loading"), (3, 1.0, "server_error"), (4, 2.0, "server_error"), (5, 4.0, "server_error")]
+    assert retries(deltas) == [(2, 0.5, "loading"), (3, 0.5, "server_error"), (4, 1.0, "server_error"), (5, 2.0, "server_error")]
 
 
 async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
@@ -69,6 +69,21 @@ async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI
     with pytest.raises(ProviderError) as caught:
         await run(clock, chat.stream(ask()))
     assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
+
+
+async def test_who_tries_again_still_waits_for_a_model_that_loads(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    request = ask().model_copy(update={"retry": False})
+    openai_server.script(*[LOADING] * 8, Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(request)))[0] == "ok"
+    openai_server.script(LOADING, LOADING, Failure(500, {"error": "x"}))
+    with pytest.raises(ProviderError) as caught:
+        await run(clock, chat.stream(request))
+    assert (caught.value.code, len(openai_server.requests)) == ("server_error", 12)
+
+
+async def test_waiting_for_a_model_that_loads_uses_up_no_other_attempts(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+    openai_server.script(*[LOADING] * 8, *[Failure(500, {"error": "x"})] * 4, Reply(text="ok"))
+    assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
 
 
 async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:

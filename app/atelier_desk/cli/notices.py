@@ -8,7 +8,7 @@ from typing import Any
 from atelier_desk.cli import approval_words
 from atelier_desk.cli.figures import dollars, duration, number
 from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, unfinished_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, too_little, unfinished_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
 
@@ -116,8 +116,11 @@ def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
             )
         case ChunkType.LIMIT_REACHED:
             limit = str(data["reason"])
-            value, cap = (_amount(limit, float(details.get(key) or 0)) for key in ("value", "cap"))
-            return _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
+            used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
+            value, cap = _amount(limit, used), _amount(limit, most)
+            text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
+            why = too_little(limit, used, most)
+            return f"{text}. {why}" if why else text
         case ChunkType.LOOP_DETECTED:
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:

@@ -146,12 +146,17 @@ class ModelReplied(Event):
     usage: Usage = Usage()
     context_tokens: int = 0
     context_window: int = 0
+    max_tokens: int | None = None
+    """Tokens the reply was allowed to have: what the run's caps had room for, at most the agent's own limit."""
     duration_ms: int = 0
     reasoning_ms: int = 0
 
 
 class ReplyInterrupted(Event):
-    """A reply that was cut off by a stop, an interrupting message or a kill; it is shown, and not sent to the model again."""
+    """A reply that was cut off by a stop, an interrupting message, an error or a kill; it is shown, and not sent to the model again.
+
+    ``usage`` is estimated: the request, and what was received of the reply. Servers tell their counts at the end alone.
+    """
 
     type: Literal["reply_interrupted"] = "reply_interrupted"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -159,6 +164,7 @@ class ReplyInterrupted(Event):
     content: str = ""
     reasoning: str = ""
     reason: str = "stopped"
+    usage: Usage = Usage()
 
 
 class ModelRetried(Event):

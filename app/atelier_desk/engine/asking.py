@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.threads import in_storage_thread
@@ -43,6 +43,7 @@ class Answer:
             approval) or ``interrupted``; the last three can go on: ``atelier.follow(answer.run_id)``.
         usage: tokens and cost of the run and its sub-agents.
         calls: tool calls of the run and its sub-agents, in the order they ended.
+        finish_reason: why the last reply is not whole: ``length`` (cut off), ``content_filter`` or ``empty``; None when it is.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Answer:
     run_id: str
     workflow_id: str
     calls: tuple[AnswerCall, ...]
+    finish_reason: FinishReason | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -66,6 +68,7 @@ class Listener:
     said: str = ""
     usage: Usage = field(default_factory=Usage)
     calls: list[AnswerCall] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
     _begun: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     _problem: tuple[str, str] = ("error", "")
 
@@ -89,6 +92,7 @@ class Listener:
                 self._problem = (str(data.get("code", "error")), str(data.get("message", "")))
             case ChunkType.WORKFLOW_COMPLETE if root:
                 self.status = str(data["status"])
+                self.finish_reason = FinishReason(data["finish_reason"]) if "finish_reason" in data else None
                 if self.status == "error":
                     self._problem = (self._problem[0], str(data.get("error") or self._problem[1]))
 
@@ -100,7 +104,8 @@ class Listener:
         if self.status == "error":
             code, problem = self._problem
             raise AtelierError("{problem}", code=code, problem=problem)
-        return Answer(handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, tuple(self.calls))
+        calls = tuple(self.calls)
+        return Answer(handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason)
 
 
 @asynccontextmanager

@@ -329,5 +329,6 @@ async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
             content=str(partial.get("content") or ""),
             reasoning=str(partial.get("reasoning") or ""),
             reason="killed",
+            usage=partial["usage"],
         )
     ]

@@ -77,6 +77,11 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
     return _("Trying the model again"), text
 
 
+def too_little(kind: str, value: float, cap: float) -> str:
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
+    return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
+
+
 def unfinished_words(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:
     """Title and text of how a reply ended that is not whole; both empty for one that is.
 

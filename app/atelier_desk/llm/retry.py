@@ -25,7 +25,8 @@ class RetryPolicy:
         attempts: requests sent at most, the first included.
         base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, less up to half of it at random.
         longest_s: when a server asks to wait longer than this, the error is raised at once instead.
-        loading_attempts: the same as ``attempts`` while the server loads its model: at ``cap_s`` apart, some ten minutes.
+        loading_attempts: the same as ``attempts`` for answers that say the server still loads its model, which are counted apart: at
+            ``cap_s`` apart, some ten minutes.
     """
 
     attempts: int = 5
@@ -35,11 +36,12 @@ class RetryPolicy:
     loading_attempts: int = 40
 
     def delay(self, error: ProviderError, attempt: int, rng: Callable[[], float]) -> float | None:
-        """Seconds to wait before attempt number ``attempt`` (2 is the first retry), None when it should not be tried again.
+        """Seconds to wait before attempt number ``attempt`` (2 is the first retry), None when it should not be tried again. Attempts
+        are numbered apart for a server that loads its model, which a caller that tries again by itself waits for as well.
 
         A server's own wish (``Retry-After``) is a lower bound: up to a tenth is added so that clients do not come back together.
         """
-        most = max(self.attempts, self.loading_attempts) if error.code == "loading" and self.attempts > 1 else self.attempts
+        most = self.loading_attempts if error.code == "loading" else self.attempts
         if attempt > most or not retryable(error):
             return None
         if error.retry_after_s is not None:
@@ -58,11 +60,24 @@ def retryable(error: ProviderError) -> bool:
     return error.code in _RETRIED or (error.code == "timeout" and error.status is not None)
 
 
+class _Failed:
+    """Counts failed attempts, those of a server that loads its model apart."""
+
+    def __init__(self) -> None:
+        self._counts = {True: 1, False: 1}
+
+    def next(self, error: ProviderError) -> int:
+        """The number of the attempt that would follow."""
+        loading = error.code == "loading"
+        self._counts[loading] += 1
+        return self._counts[loading]
+
+
 async def stream_with_retries(
     attempt: Callable[[], AsyncGenerator[ChatDelta, None]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
 ) -> AsyncGenerator[ChatDelta, None]:
     """Run attempts until one works, yielding a ``RetryDelta`` before each wait. After the first delta of a reply errors pass through."""
-    number = 1
+    number, failed = 1, _Failed()
     while True:
         shown = False
         try:
@@ -73,7 +88,7 @@ async def stream_with_retries(
             return
         except ProviderError as error:
             number += 1
-            delay = None if shown else policy.delay(error, number, rng)
+            delay = None if shown else policy.delay(error, failed.next(error), rng)
             if delay is None:
                 raise
             reason = error.code
@@ -85,13 +100,12 @@ async def call_with_retries(
     call: Callable[[], Awaitable[T]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
 ) -> T:
     """The same for a call that gives its answer at once."""
-    number = 1
+    failed = _Failed()
     while True:
         try:
             return await call()
         except ProviderError as error:
-            number += 1
-            delay = policy.delay(error, number, rng)
+            delay = policy.delay(error, failed.next(error), rng)
             if delay is None:
                 raise
         await clock.sleep(delay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.llm.local.models import STARTER
+from tests.support.clock import ManualClock
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
@@ -221,6 +223,21 @@ async def test_an_empty_answer_is_no_answer(atelier: FakeAtelier, server: Server
     infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
     names = [info.name for info in chat_models(infos)]
     assert names == ["z", "a"]
+
+
+async def test_a_silent_server_is_an_error_in_words(atelier: FakeAtelier, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        yield TextDelta(content="Hel")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(server, "stream", hang)
+    clock = ManualClock()
+    trial = asyncio.create_task(try_model(atelier, "Ollama", "m", clock))
+    async with asyncio.timeout(20):
+        while not trial.done():
+            await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
+    with pytest.raises(ProviderError, match="said nothing for 60 seconds"):
+        await trial
 
 
 def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:

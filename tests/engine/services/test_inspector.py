@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig, ToolDialect, ToolMode
+from atelier_desk.domain.agent import AgentConfig, Budget, ToolDialect, ToolMode
 from atelier_desk.domain.chat import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import Dispatch, ModelReplied
@@ -300,3 +300,13 @@ async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
             await atelier.inspector.request(run_id, 999)
         with pytest.raises(NotFoundError):
             await atelier.inspector.requests("no such run")
+
+
+async def test_the_limit_of_a_reply_is_what_the_caps_had_room_for(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c1", "12*7")], "Done."])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, agent=agent(max_tokens=8000, budget=Budget(max_tokens=8000)))
+        await atelier.runs.wait(run_id)
+        shown = await inspected(atelier, workflow_id)
+    assert [request.limit < 8000 for request in shown] == [True, True]
+    assert_exact(shown, model.requests)

@@ -242,3 +242,18 @@ async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Open
         assert not part.exists()
         with pytest.raises(NotFoundError):
             await atelier.models.download("missing")
+
+
+async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(openai(server.url))
+        await atelier.models.learned("lab", "test-model", supports_tools=False)
+        await atelier.models.learned("lab", "test-model", context_window=4096)
+        server.models = [
+            {"id": "test-model", "object": "model", "context_length": 9000, "pricing": {"prompt": "0.000002", "completion": "0"}}
+        ]
+        atelier.models.forget("lab")
+        (listed,) = await atelier.providers.models("lab")
+        for info in (await atelier.models.info("lab", "test-model"), listed):
+            assert (info.supports_tools, info.context_window, info.source) == (False, 4096, "learned")
+            assert info.price_input == pytest.approx(2.0)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from atelier_desk import tool
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream import ChunkType
@@ -18,7 +19,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.live import LiveRuns
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import Cast, Stuck, ask_user, begin, lead, spawn, team_rows
+from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows
 from tests.support.clock import ManualClock
 
 TIMEOUT, CHECK = limits.INACTIVITY_S, limits.CHILD_CHECK_S
@@ -124,6 +125,51 @@ async def test_who_waits_for_a_person_or_for_others_is_not_idle(open_atelier: Op
         await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         async with asyncio.timeout(20):
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_who_waits_as_the_server_asked_is_not_idle(open_atelier: Opener) -> None:
+    clock = ManualClock()
+
+    class Waiting:
+        async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+            yield RetryDelta(attempt=2, delay_s=2 * TIMEOUT, reason="rate_limited")
+            await clock.sleep(2 * TIMEOUT)
+            yield ReplyDone(reply=ChatReply(content="There."))
+
+    cast = Cast(Lead=[[spawn()], "done"], Helper=Waiting())
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        seen = Recorder(atelier)
+        _, run_id = await begin(atelier)
+        await seen.until(ChunkType.RETRY)
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        await pass_time(clock, 3 * TIMEOUT, waiting)
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+    assert cast.result()["report"] == "There."
+
+
+async def test_who_waits_for_a_silent_tool_is_not_idle(open_atelier: Opener) -> None:
+    clock, go_on = ManualClock(), asyncio.Event()
+
+    @tool(name="brood", category="agent", section="core_ops", effect="read", risk="low")
+    async def brood() -> str:
+        """Thinks for long."""
+        await go_on.wait()
+        return "An egg."
+
+    cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("brood")], "Hatched."])
+    async with open_atelier(model_factory=cast, clock=clock) as atelier:
+        atelier.registry.register(brood)
+        seen = Recorder(atelier)
+        workflow_id, run_id = await begin(atelier, tools=(*TOOLS, "brood"))
+        await seen.until(ChunkType.TOOL_START, tool="brood")
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        await pass_time(clock, TIMEOUT + 3 * CHECK, waiting)
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.PROCESSING
+        go_on.set()
+        async with asyncio.timeout(20):
+            assert (await waiting).status is RunStatus.COMPLETED
+    assert cast.result()["report"] == "Hatched."
 
 
 async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:

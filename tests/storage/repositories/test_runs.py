@@ -111,10 +111,12 @@ async def test_a_team_is_found_whole_by_its_root(repos: Repositories, workflow: 
 
 async def test_a_partial_reply_is_replaced(repos: Repositories, workflow: Workflow) -> None:
     await repos.journal.save_partial("run", workflow.id, "m", "a", "")
-    await repos.journal.save_partial("run", workflow.id, "m", "a b", "r")
+    used = Usage(tokens_input=7, tokens_output=2, cost=0.5, estimated=True)
+    await repos.journal.save_partial("run", workflow.id, "m", "a b", "r", used)
     partial = await repos.journal.partial("run")
     assert partial is not None
     assert (partial["content"], partial["reasoning"], partial["message_id"], partial["workflow_id"]) == ("a b", "r", "m", workflow.id)
+    assert partial["usage"] == used
 
 
 async def test_runs_oldest_first_and_those_alive(repos: Repositories, workflow: Workflow) -> None:

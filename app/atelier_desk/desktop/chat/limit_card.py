@@ -10,7 +10,7 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import cost, duration, number, tokens
-from atelier_desk.engine.notice_words import LIMITS
+from atelier_desk.engine.notice_words import LIMITS, too_little
 from atelier_desk.i18n import N_, _
 
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
@@ -29,11 +29,6 @@ def limit_value(kind: str, value: float) -> str:
     if kind == "tokens":
         return tokens(int(value))
     return number(value)
-
-
-def too_little(kind: str, value: float, cap: float) -> str:
-    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
-    return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
 
 
 class RaiseField(QDoubleSpinBox):

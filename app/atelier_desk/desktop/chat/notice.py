@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value, too_little
+from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
 from atelier_desk.desktop.widgets.format import duration, tokens
-from atelier_desk.engine.notice_words import LIMITS, retry_words
+from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
 from atelier_desk.i18n import N_, _, ngettext
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role, TextDelta
+from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.run.silence import watched
 from atelier_desk.i18n import N_
 
 PROMPT = "Say hello in one short sentence."
 MAX_TOKENS = 48
 """Thinking models need some room before they answer."""
+SILENCE_S = 60.0
+"""Seconds without a word that are borne: the connection itself would wait for as long as the work's longest reply may take."""
+SILENT = N_("The model said nothing for {seconds} seconds. Try again, or choose another one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +31,11 @@ class Trial:
     ms: int
 
 
-async def try_model(atelier: Any, provider: str, model: str) -> Trial:
+async def try_model(atelier: Any, provider: str, model: str, clock: Clock | None = None) -> Trial:
     """Ask the model for a sentence. Runs on the engine's side.
 
     Raises:
-        ProviderError: it cannot be reached, refused, or answered nothing.
+        ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``SILENCE_S``.
     """
     began = time.monotonic()
     server = await atelier.providers.provider(provider)
@@ -37,11 +43,12 @@ async def try_model(atelier: Any, provider: str, model: str) -> Trial:
     request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
     parts: list[str] = []
     reasoned = False
-    async for delta in server.stream(request):
-        if isinstance(delta, TextDelta):
-            parts.append(delta.content)
-        elif isinstance(delta, ReplyDone):
-            reasoned = bool(delta.reply.reasoning)
+    async with aclosing(watched(server.stream(request), clock or SystemClock(), SILENCE_S, SILENT)) as deltas:
+        async for delta in deltas:
+            if isinstance(delta, TextDelta):
+                parts.append(delta.content)
+            elif isinstance(delta, ReplyDone):
+                reasoned = bool(delta.reply.reasoning)
     text = " ".join("".join(parts).split())
     if not text and not reasoned:
         raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")

@@ -16,6 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import (
+    LOADING,
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -25,6 +26,7 @@ from atelier_desk.domain.chat import (
     RetryDelta,
     Role,
     TextDelta,
+    ToolCallDelta,
     ToolSpec,
     Usage,
 )
@@ -44,6 +46,7 @@ from atelier_desk.domain.events import (
     ToolsRefused,
     WindowLearned,
 )
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateway import OpenModel
@@ -167,6 +170,9 @@ class ModelCall:
         self._based_on = 0
         self._begun = False
         self._native_tools = False
+        self._called = ""
+        self._info: ModelInfo | None = None
+        self._kept = False
 
     async def perform(self, *, with_tools: bool) -> None:
         """Ask and commit the reply, or commit why it failed."""
@@ -176,7 +182,7 @@ class ModelCall:
             ready = await self._reserved(opened, await self._fit(opened, with_tools=with_tools))
             if ready is None:
                 return
-            self._estimated = ready.tokens
+            self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
             reply = await self._stream(opened, ready.request)
         except ContextOverflowError as error:
@@ -194,10 +200,18 @@ class ModelCall:
         return await self._env.gateway.open(agent, state.language)
 
     def interrupted(self, reason: str) -> list[EventBody]:
-        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when the whole reply is kept."""
-        if not (self.content or self.reasoning) or self._handle.current.message_id == self.message_id:
+        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when it is kept already."""
+        if not self._begun or self._kept or self._handle.current.message_id == self.message_id:
             return []
-        return [ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason)]
+        usage = self._used()
+        cut = ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
+        return [cut]
+
+    def _used(self) -> Usage:
+        """What the request has used so far, by our own estimate: a server tells its counts at the end."""
+        written = estimate(self.content + self.reasoning + self._called)
+        usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
+        return usage.model_copy(update={"cost": cost(usage, self._info)}) if self._info is not None else usage
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -340,6 +354,8 @@ class ModelCall:
                     self.reasoning += delta.content
                     before = {"all_before": True} if delta.all_before else {}
                     self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
+                elif isinstance(delta, ToolCallDelta):
+                    self._called += delta.name + delta.arguments
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     await self._env.journal.append(self._handle, retried)
@@ -359,7 +375,12 @@ class ModelCall:
         if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
             self._saved_at = now
             await self._env.repos.journal.save_partial(
-                state.run_id, state.workflow_id, self.message_id, content=mended(self.content), reasoning=mended(self.reasoning)
+                state.run_id,
+                state.workflow_id,
+                self.message_id,
+                content=mended(self.content),
+                reasoning=mended(self.reasoning),
+                usage=self._used(),
             )
 
     async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
@@ -384,6 +405,7 @@ class ModelCall:
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
                 context_window=ready.window,
+                max_tokens=ready.request.max_tokens,
                 duration_ms=duration_ms,
                 reasoning_ms=self._reasoning_ms or (duration_ms if reply.reasoning else 0),
             ),
@@ -409,6 +431,7 @@ class ModelCall:
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or int(known * SHRINK)))
         await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
+        self._kept = True
         if named is not None and named >= LEAST_WINDOW:
             # What the server named is true of the model in every run; our own guess is good for this one.
             await self._remember(context_window=named)
@@ -426,11 +449,13 @@ class ModelCall:
             delay = retry_delay(state.retries, random.random(), error.retry_after_s)
             retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
+            self._kept = True
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
             failed = RunFailed(code=error.code, message=message, recoverable=error.recoverable or error.code != "bad_request")
             await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+            self._kept = True
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
@@ -439,6 +464,7 @@ class ModelCall:
         await self._env.teams.conclude(
             self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
         )
+        self._kept = True
 
     async def _remember(self, **facts: int | bool) -> None:
         """Keep what a refusal taught for the runs to come; this one knows it from its journal."""
@@ -450,7 +476,8 @@ class ModelCall:
     def _tries_again(self, state: RunState, error: ProviderError) -> bool:
         """Whether the request is sent again without asking. Nobody would try a sub-agent again; a root run's user is there, so only a
         connection that dropped in the middle of a reply is mended, not a silence that was borne for minutes."""
-        if not error.recoverable:
+        if not error.recoverable or error.code == LOADING:
+            # The provider itself waits for a model that is loaded, for a sub-agent too.
             return False
         if state.parent_run_id is not None:
             return state.retries + 1 < limits.CHILD_ATTEMPTS

@@ -155,6 +155,13 @@ def _usage(at: In, added: Usage, out: Projection, context_tokens: int, context_w
     )
 
 
+def _count(at: In, added: Usage, out: Projection) -> None:
+    """Add what was used without a whole reply to the sums."""
+    if added.tokens_input or added.tokens_output:
+        out.workflow.update(usage=at.totals.usage + added)
+        _add_to_team(at, added, out)
+
+
 def _add_to_team(at: In, added: Usage, out: Projection) -> Usage:
     root = at.after.root_run_id
     team = at.totals.teams.get(root, Usage()) + added
@@ -168,6 +175,10 @@ def _sum(usage: Usage) -> dict[str, Any]:
 
 @on(ReplyInterrupted)
 def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
+    _count(at, body.usage, out)
+    if not (body.content or body.reasoning):
+        # Nothing to show: all that had come were pieces of a call.
+        return
     data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "interrupted": True}
     out.chunks.append((ChunkType.MESSAGE, data))
     out.messages.append(
@@ -178,6 +189,7 @@ def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
             kind="interrupted",
             content=body.content,
             reasoning=body.reasoning,
+            usage=body.usage,
             details={"reason": body.reason},
         )
     )
@@ -189,10 +201,11 @@ def _model_retried(at: In, body: ModelRetried, out: Projection) -> None:
     _retry(at, out, body.reason, details)
 
 
-def _retry(at: In, out: Projection, reason: str, details: dict[str, Any]) -> None:
-    """One item of the transcript however often the provider tries: the newest attempt takes the place of the one before."""
+def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic: str = "retry") -> None:
+    """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
+    before."""
     row = notice(at, "retry", reason=reason, **details)
-    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", "retry")})
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", topic)})
     out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
     if reason != LOADING:
         # That a model is loaded is said while it is, and no part of the conversation afterwards.
@@ -201,7 +214,7 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any]) -> Non
 
 @on(ToolsRefused)
 def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
-    _retry(at, out, TOOLS_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason})
+    _retry(at, out, TOOLS_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason}, TOOLS_REFUSED)
 
 
 @on(ToolCallStarted)
@@ -357,9 +370,7 @@ def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
     shown = {**details, "summary": body.summary} if body.summary else details
     out.chunks.append((ChunkType.CONTEXT_COMPACTED, {"reason": body.method, "details": shown}))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
-    if body.usage.tokens_input or body.usage.tokens_output:
-        out.workflow.update(usage=at.totals.usage + body.usage)
-        _add_to_team(at, body.usage, out)
+    _count(at, body.usage, out)
 
 
 @on(LimitReached)

@@ -218,7 +218,7 @@ def _take_queued(state: RunState, seq: int) -> RunState:
 
 @on(ReplyInterrupted)
 def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent) -> RunState:
-    return state
+    return evolve(state, usage=state.usage + body.usage)
 
 
 @on(ModelRetried)

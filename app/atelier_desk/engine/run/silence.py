@@ -11,12 +11,18 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
 from atelier_desk.llm.watchdog import Stalled, Watchdog
 
+SILENT = N_(
+    "The model said nothing for {seconds} seconds. If it only needs more time, allow more silence in the settings (General), "
+    "then try again."
+)
 
-async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float) -> AsyncGenerator[ChatDelta, None]:
+
+async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float, problem: str = SILENT) -> AsyncGenerator[ChatDelta, None]:
     """The same deltas; comments and empty pieces, which keep a connection open, make none and so do not count.
 
     Args:
         limit_s: seconds of silence that are borne; a provider's own wait before another attempt comes on top.
+        problem: what is said then, with ``{seconds}``.
 
     Raises:
         ProviderError: nothing was said for that long (code ``timeout``).
@@ -32,10 +38,7 @@ async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float
             watchdog.set_limit(limit_s + delta.delay_s if isinstance(delta, RetryDelta) else limit_s)
             yield delta
     raise ProviderError(
-        N_(
-            "The model said nothing for {seconds} seconds. If it only needs more time, allow more silence in the settings (General), "
-            "then try again."
-        ),
+        problem,
         code="timeout",
         recoverable=True,
         seconds=f"{limit_s:g}",

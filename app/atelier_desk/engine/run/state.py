@@ -267,8 +267,16 @@ def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
 
 def with_files(content: str, files: tuple[TextFile, ...]) -> str:
     """A message as the model reads it: its text, then each attached file in a frame with its name."""
-    framed = [f'<attached_file name="{quoted(file.name)}">\n{file.text.rstrip()}\n</attached_file>' for file in files]
-    return "\n\n".join(part for part in (content, *framed) if part)
+    return "\n\n".join(part for part in (content, *map(_framed, files)) if part)
+
+
+def _framed(file: TextFile) -> str:
+    """A file between two tags of a word its text does not have, so that nothing in it can end the frame."""
+    text, word, number = file.text.casefold(), "attached_file", 1
+    while word in text:
+        number += 1
+        word = f"attached_file_{number}"
+    return f'<{word} name="{quoted(file.name)}">\n{file.text.rstrip()}\n</{word}>'
 
 
 def quoted(name: str) -> str:

@@ -93,7 +93,7 @@ class InspectorService:
             tools=tools,
             wire=_wire(request, replied.dialect),
             temperature=state.agent.temperature,
-            limit=context.reply_limit(state.agent, window) if window else state.agent.max_tokens,
+            limit=replied.max_tokens or (context.reply_limit(state.agent, window) if window else state.agent.max_tokens),
             window=window,
             tokens=sum(part.tokens for part in parts),
             parts=parts,

@@ -43,6 +43,15 @@ CONTEXT_WINDOW = (1024, 2_000_000)
 PRICE_MOST = 1000.0
 
 
+def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
+    """What the server says of a model, under what is stored of it: a ``learned`` row lays the fields it has over that, any other row
+    stands alone."""
+    if stored is None or stored.source != "learned":
+        return stored or info
+    facts = {name: value for name in EDITABLE if (value := getattr(stored, name)) not in (None, "")}
+    return info.model_copy(update={**facts, "source": "learned"})
+
+
 class ModelService:
     """Models of all providers. The user's corrections win over the server's word, which wins over the profile table.
 
@@ -63,7 +72,8 @@ class ModelService:
             try:
                 found += await self._context.providers.models(config.name)
             except ProviderError:
-                found += await self._context.repos.models.list(config.name)
+                stored = await self._context.repos.models.list(config.name)
+                found += [with_learned(merge_profile(config.kind, ModelInfo(provider=config.name, name=row.name)), row) for row in stored]
         return found
 
     async def info(self, provider: str, model: str) -> ModelInfo:
@@ -75,11 +85,11 @@ class ModelService:
         """
         now = self._context.clock.monotonic()
         known = self._known.get((provider, model))
-        # What the user corrected, or a refusal taught, is kept as well: ``update`` and ``reset`` forget it.
-        if known is not None and (now < known[0] or known[1].source in ("user", "learned")):
+        # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
+        if known is not None and (now < known[0] or known[1].source == "user"):
             return known[1]
         edited = await self._edited(provider, model)
-        if edited is not None:
+        if edited is not None and edited.source != "learned":
             self._known[provider, model] = (now + KNOWN_FOR_S, edited)
             return edited
         config, server = await self._context.providers.get(provider), await self._context.providers.provider(provider)
@@ -93,6 +103,7 @@ class ModelService:
             # Whatever keeps the server from telling (no such page, a fault, silence), a request may still work, or say why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
             info, known_for = merge_profile(config.kind, ModelInfo(provider=provider, name=model)), UNKNOWN_FOR_S
+        info = with_learned(info, edited)
         self._known[provider, model] = (now + known_for, info)
         return info
 
@@ -111,14 +122,17 @@ class ModelService:
         return stored
 
     async def learned(self, provider: str, model: str, **facts: int | bool) -> None:
-        """Keep what the server showed by refusing a request (``EDITABLE`` fields); ``reset`` forgets it.
+        """Keep what the server showed by refusing a request (``EDITABLE`` fields), and nothing else: all other fields are still what
+        the server says of them. ``reset`` forgets it.
 
-        A person's own corrections stay as they are: who wrote them is asked to change them by the error that comes back.
+        A person's own corrections stay as they are and nothing is kept beside them: each run then meets the refusal once, and goes on by
+        what it learned from it, until the person changes the correction.
         """
         info = await self.info(provider, model)
         if info.source == "user" or all(getattr(info, name) == value for name, value in facts.items()):
             return
-        await self._context.repos.models.save(info.model_copy(update={**facts, "source": "learned"}))
+        before = await self._edited(provider, model) or ModelInfo(provider=provider, name=model)
+        await self._context.repos.models.save(before.model_copy(update={**facts, "source": "learned"}))
         self._changed(info)
 
     async def edit(self, provider: str, model: str, **fields: Any) -> ModelInfo:

@@ -13,7 +13,9 @@ from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig,
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
 from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.models import with_learned
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.profiles import merge_profile
 
 if TYPE_CHECKING:
     from atelier_desk.llm.base import Provider
@@ -89,8 +91,11 @@ class ProviderService:
     async def models(self, name: str) -> builtins.list[ModelInfo]:
         """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
         offered = await (await self.provider(name)).list_models()
-        edited = {info.name: info for info in await self._context.repos.models.list(name)}
-        return [edited.pop(info.name, info) for info in offered] + ([] if offered else [*edited.values()])
+        stored = {info.name: info for info in await self._context.repos.models.list(name)}
+        if not offered:
+            kind = (await self.get(name)).kind
+            offered = [merge_profile(kind, ModelInfo(provider=name, name=model)) for model in stored]
+        return [with_learned(info, stored.get(info.name)) for info in offered]
 
     async def set_key(self, name: str, key: str) -> bool:
         """Put the API key into the keyring.

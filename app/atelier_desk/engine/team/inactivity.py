@@ -1,6 +1,7 @@
 """Sub-agents that do nothing: found by what they really do, and ended with what they have.
 
-Only real activity counts: a token, a tool's start, progress or end, and whatever the agents below do. Looking does not.
+Only real activity counts: a token, another attempt at a request, a tool's start, progress or end, and whatever the agents below do.
+Looking does not.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ACTIVITY = frozenset(
 class InactivityWatch:
     """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``timeout_s`` seconds is ended.
 
-    A run that waits for a person, its parent or its own sub-agents is not idle: those have their own bounds.
+    A run that waits for a person, its parent, its own sub-agents or a tool at work is not idle: those have their own bounds.
     """
 
     def __init__(
@@ -65,7 +66,10 @@ class InactivityWatch:
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0:
             return
-        if event.chunk_type in ACTIVITY or event.run_id not in self._active:
+        if event.chunk_type is ChunkType.RETRY:
+            # A pause before the next attempt, often as long as the server asked for, is no idleness: the time begins at its end.
+            self._active[event.run_id] = self._env.clock.monotonic() + float(event.data["details"].get("delay_s") or 0)
+        elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._watch(), name="inactivity watch")
@@ -109,6 +113,7 @@ class InactivityWatch:
 
 
 def _works(live: LiveRun) -> bool:
-    """Whether it is up to the run itself that something happens: it waits for nobody, and for no slot."""
+    """Whether it is up to the run itself that something happens: it waits for nobody, for no tool, and for no slot."""
     begun = live.at_work and live.driver is not None and not live.driver.waits_for_slot
-    return begun and live.handle.current.status is RunStatus.PROCESSING
+    state = live.handle.current
+    return begun and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)

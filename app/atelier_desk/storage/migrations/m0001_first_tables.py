@@ -109,6 +109,7 @@ TABLES: dict[str, dict[str, str]] = {
         "message_id": "string",
         "content": "string",
         "reasoning": "string",
+        "usage": "string",
         "updated_at": "datetime",
     },
     "message": {

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
@@ -145,8 +146,10 @@ class JournalRepository:
             )
         )
 
-    async def save_partial(self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str) -> None:
-        """Keep what was received so far of a reply; one a run.
+    async def save_partial(
+        self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str, usage: Usage | None = None
+    ) -> None:
+        """Keep what was received so far of a reply, and the estimate of what it used; one a run.
 
         Raises:
             NotFoundError: the workflow is gone.
@@ -156,13 +159,15 @@ class JournalRepository:
             "message_id": message_id,
             "content": content,
             "reasoning": reasoning,
+            "usage": (usage or Usage()).model_dump_json(),
             "updated_at": self._store.clock.now(),
         }
         statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": row})
         await self._store.write(guard(workflow_id), statement)
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:
-        """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``updated_at``."""
+        """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``usage``,
+        ``updated_at``."""
         rows = await self._store.query("SELECT * FROM $row", row=record("partial_reply", run_id))
         if not rows:
             return None
@@ -173,5 +178,6 @@ class JournalRepository:
             "message_id": row["message_id"],
             "content": row["content"],
             "reasoning": row["reasoning"],
+            "usage": Usage.model_validate_json(row["usage"]),
             "updated_at": plain_time(row["updated_at"]),
         }
