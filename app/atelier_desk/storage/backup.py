@@ -20,10 +20,11 @@ from typing import Any, BinaryIO
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ConflictError, StorageError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sha256_of, sync_folder
+from atelier_desk.storage.files import sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.store import Store

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, preflight
 from atelier_desk.storage.lock import uninterrupted
+from atelier_desk.threads import in_storage_thread
 
 NAMESPACE = "atelier"
 DATABASE = "main"
@@ -111,8 +112,8 @@ class Engine:
             finally:
                 self._may_run.set()
 
-    async def reopen(self) -> None:
-        """Close the database and open it again, which moves everything from its log into its tables.
+    async def reopen(self, *, fsync: bool | None = None) -> None:
+        """Close the database and open it again, which moves everything from its log into its tables; ``fsync`` as ``open``, None keeps it.
 
         Raises:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
@@ -120,7 +121,8 @@ class Engine:
         if self.path is not None:
             await uninterrupted(preflight.probe, self.path)
         async with self.aside():
-            pass
+            if fsync is not None:
+                self._fsync = fsync
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log: what a killed program's next start reads again. 0 in memory."""
@@ -162,7 +164,7 @@ class Engine:
 
 async def _connect(directory: Path | None, fsync: bool) -> Any:
     """Open the engine in a thread; a cancelled wait closes it again, so that nobody has the files once the lock is given back."""
-    opening = asyncio.get_running_loop().run_in_executor(None, _construct, _url(directory, fsync))
+    opening = asyncio.ensure_future(in_storage_thread(_construct, _url(directory, fsync)))
     try:
         connection = await asyncio.shield(opening)
         await connection.connect()

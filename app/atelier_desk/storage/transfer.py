@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import schema
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sha256_of, sync_folder, write_atomic
+from atelier_desk.storage.files import sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.threads import in_storage_thread
