@@ -71,7 +71,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
     assert QLocale().language() is QLocale.Language.French
     assert "«New workflow»" in rendered(desk.find("new-workflow"))
     assert "«Later»" in rendered(desk.find("question-later"))
-    assert desk.find("question-answer").accessibleName() == "«Your answer»"
+    assert desk.find("question-answer").accessibleName() == "«Your response»"
     assert left_behind(desk, *own) == []
     desk.choose(desk.find("language-select", QComboBox, foot), "en")
     desk.until(lambda: i18n.language() == "en", "English is in force")

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.chat import ChatReply, ImagePart, ToolCall, Usage
+from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.errors import ConflictError, ProviderError
 from atelier_desk.domain.events import (
     ApprovalAskedAgain,
@@ -45,6 +45,7 @@ from atelier_desk.domain.events import (
     TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
+    ToolsRefused,
     UserMessage,
     WindowLearned,
     event_body_adapter,
@@ -81,7 +82,9 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
             approvals=ApprovalPolicy(risks={"t": "high"}),
             workspace=("/w",),
         ),
-        UserMessage(content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),)),
+        UserMessage(
+            content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),), files=(TextFile(name="n.md", text="# é"),)
+        ),
         ModelRetried(attempt=1, delay_s=0.5, reason="busy"),
         ReplyInterrupted(content="half", reasoning="why", reason="overflow"),
         WindowLearned(context_window=4096),
@@ -89,6 +92,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         EntryPinned(origin=f"{run_id}:6"),
         EntryPinned(origin=f"{run_id}:6", pinned=False),
         CompactionUndone(origin=f"{run_id}:6"),
+        ToolsRefused(reason="no tools here"),
         ModelReplied(reply=ChatReply(content="", reasoning="r", tool_calls=calls), usage=usage, context_tokens=10, context_window=4096),
         ToolCallStarted(call_id="a", tool="t", arguments=calls[0].arguments, via="invoke_tool", server="s", idempotent=True),
         OutputShown(call_id="a", content="shown", output_type="report"),
