@@ -82,9 +82,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
             approvals=ApprovalPolicy(risks={"t": "high"}),
             workspace=("/w",),
         ),
-        UserMessage(
-            content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),), files=(TextFile(name="n.md", text="# é"),)
-        ),
+        UserMessage(content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),), files=(TextFile(name="n.md", text="# é"),)),
         ModelRetried(attempt=1, delay_s=0.5, reason="busy"),
         ReplyInterrupted(content="half", reasoning="why", reason="overflow"),
         WindowLearned(context_window=4096),
