@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
     """The desktop; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
-    from atelier_desk.cli.main import accept_loss, data_root, parse_or_exit, register_commands, run_command, utf8_streams
+    from atelier_desk.cli.main import data_root, parse_or_exit, register_commands, run_command, utf8_streams
     from atelier_desk.display import desktop_problem
     from atelier_desk.i18n import _
 
@@ -39,8 +39,6 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
         raised = ask_holder_to_raise(root)
         if raised is not None:
             return raised
-        if arguments.accept_loss:
-            asyncio.run(accept_loss(root))
         register_commands()
         from atelier_desk.desktop.app import main as desktop
 

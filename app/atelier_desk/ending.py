@@ -12,6 +12,8 @@ import time
 
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 
+CANCELLED = 130
+"""The exit status of a command that was cancelled: 128 and the number of SIGINT, as shells have it."""
 _LEFT_S = 1.0
 _LOOK_S = 0.05
 

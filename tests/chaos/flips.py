@@ -164,11 +164,11 @@ async def _build(root: Path, ending: str) -> None:
     from atelier_desk.domain.memory import Memory, MemoryType
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
+    from atelier_desk.hashing import sha256_of
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage import backup
     from atelier_desk.storage.commit import Commit
     from atelier_desk.storage.datadir import DataDir
-    from atelier_desk.storage.files import sha256_of
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from tests.llm.local.conftest import gguf_bytes

@@ -258,6 +258,9 @@ def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path:
     shown = cli("reports", "show", workflow, "Plan")
     assert (shown.status, shown.out) == (1, "")
     assert f"atelier reports accept {workflow} Plan" in shown.err
+    exported = cli("workflows", "export", workflow)
+    assert exported.json["reports"][0]["text"] == "# PlaN"
+    assert "The report Plan was damaged or changed" in exported.err
     made = cli("backup", "create", "b.zip", "--json")
     assert (made.status, made.json["damaged_files"]) == (0, [f"{workflow}/Plan.md"])
     verified = cli("backup", "verify", "b.zip")

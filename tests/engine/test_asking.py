@@ -176,6 +176,28 @@ async def test_a_run_that_fails_raises_with_its_code(open_atelier: Opener) -> No
         assert caught.value.code == "auth"
 
 
+@pytest.mark.parametrize("then", ["resume", "start", "start with functions"])
+async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(open_atelier: Opener, then: str) -> None:
+    refused = ProviderError("The key was refused.", code="auth")
+    async with open_atelier(ScriptedModel([refused, calling("word_count", text="deep blue"), "Two."])) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        tools = agent(tools=())
+        with pytest.raises(AtelierError, match="The key was refused"):
+            await atelier.ask("Count", agent=tools, workflow_id=workflow_id, tools=[word_count])
+        [failed] = await atelier.repos.runs.list(workflow_id)
+        assert atelier.registry.has("word_count")
+        if then == "resume":
+            events = [event async for event in atelier.follow(failed.id)]
+        elif then == "start":
+            events = [event async for event in atelier.run("Count", agent=tools, workflow_id=workflow_id)]
+        else:
+            again = tool(word_count, risk="low")
+            events = [event async for event in atelier.run("Count", agent=tools, workflow_id=workflow_id, tools=[again])]
+        ends = [event.data["success"] for event in events if event.chunk_type is ChunkType.TOOL_END]
+        assert any(ends) is (then != "start")
+        assert not atelier.registry.has("word_count")
+
+
 async def test_what_the_agent_hands_over_is_the_answer(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel([calling("task_complete", summary="All done.", result="84")])) as atelier:
         assert (await atelier.ask("12*7?", agent=agent(tools=(), tool_mode=ToolMode.INVOKE))).text == "84"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -189,18 +190,46 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
 
 
 async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from atelier_desk.storage.store import Store
+    from atelier_desk.storage import engine, lock
 
     opened: list[bool] = []
-    real = Store.open
+    released: list[object] = []
+    real, release = engine._connect, lock.FolderLock.release
 
-    async def recording(directory: Path | None, *, fsync: bool = True, **options: Any) -> Store:
+    async def recording(directory: Path | None, fsync: bool) -> Any:
         opened.append(fsync)
-        return await real(directory, fsync=fsync, **options)
+        return await real(directory, fsync)
 
-    monkeypatch.setattr(Store, "open", recording)
+    monkeypatch.setattr(engine, "_connect", recording)
+    monkeypatch.setattr(lock.FolderLock, "release", lambda held: (released.append(held), release(held)))
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
         await atelier.settings.update(fsync=False)
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
         assert (await atelier.settings.get()).fsync is False
+        assert len(released) == 1, "the folder was free for others between the two openings"
+        assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is True, "the last commit was synced"
+        await atelier.settings.update(theme="dark")
+        assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is False
     assert opened == [True, True, False]
+
+
+async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from atelier_desk.storage import lock
+
+    vault = KeyVault(environ={})
+    async with Atelier.open(tmp_path / "data", vault=vault) as atelier:
+        noted = atelier.datadir.database / "atelier-commits.json"
+    content = json.loads(noted.read_text())
+    noted.write_text(json.dumps({**content, "commits": content["commits"] + 3}))
+    with pytest.raises(StorageError) as caught:
+        async with Atelier.open(tmp_path / "data", vault=vault):
+            pass
+    assert (caught.value.code, caught.value.params["count"]) == ("damaged", 3)
+    taken: list[object] = []
+    acquire = lock.FolderLock.acquire
+    monkeypatch.setattr(lock.FolderLock, "acquire", lambda folder: (taken.append(folder), acquire(folder))[1])
+    async with Atelier.open(tmp_path / "data", vault=vault, accept_loss=True) as atelier:
+        assert atelier.store.lost_commits == 3
+    assert len(taken) == 1
+    async with Atelier.open(tmp_path / "data", vault=vault) as atelier:
+        assert atelier.store.lost_commits == 0

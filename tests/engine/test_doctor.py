@@ -12,7 +12,8 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
-from atelier_desk.llm.local.models import ModelStore, sha256_of
+from atelier_desk.hashing import sha256_of
+from atelier_desk.llm.local.models import ModelStore
 from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.llm.local.conftest import gguf_bytes

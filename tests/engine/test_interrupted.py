@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -193,3 +194,31 @@ async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
         handle = RunHandle(run_id=run_id, workflow_id=workflow_id, state=state, row=await atelier.repos.runs.get(run_id))
         resumed = await atelier.journal.append(handle, RunResumed())
         assert (resumed.status, resumed.pause, resumed.ended) == (RunStatus.PROCESSING, None, None)
+
+
+@pytest.mark.parametrize("how", ["import", "duplicate", "fork", "lie"])
+async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
+    """The file may be a stranger's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
+    async with open_atelier(stuck()) as atelier:
+        workflow_id, run_id, _ = await at_work(atelier)
+    async with open_atelier() as atelier:
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+        if how == "duplicate":
+            copy_id = (await atelier.workflows.duplicate(workflow_id)).id
+        elif how == "fork":
+            copy_id = (await atelier.runs.fork(workflow_id, (await atelier.workflows.get(workflow_id)).stream_seq)).id
+        else:
+            file = json.loads(await atelier.workflows.export(workflow_id))
+            if how == "lie":
+                file["runs"][0]["status"] = "awaiting_children"
+            copy_id = (await atelier.workflows.import_(json.dumps(file), "rename")).workflow.id
+        await atelier.workflows.purge(workflow_id)
+    model = ScriptedModel(["here"])
+    async with open_atelier(model) as atelier:
+        await atelier.go_on()
+        [row] = await atelier.repos.runs.list(copy_id)
+        assert row.status is RunStatus.PAUSED
+        assert (await atelier.workflows.get(copy_id)).status is WorkflowStatus.PAUSED
+        assert model.requests == []
+        await atelier.runs.resume(row.id)
+        assert (await atelier.runs.wait(row.id)).status is RunStatus.COMPLETED

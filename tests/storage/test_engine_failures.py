@@ -160,6 +160,29 @@ async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_q
         assert len(await names(store)) == 60
 
 
+async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes = iter([100, 101, 199, 200, 201, 300, 301, 0, 99, 100])
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(writer, "LOG_MAX_BYTES", 100)
+        monkeypatch.setattr(store._engine, "log_bytes", lambda: next(sizes))
+        tried: list[int] = []
+
+        async def full() -> None:
+            tried.append(number)
+            raise StorageError("No space left.", code="disk_full")
+
+        monkeypatch.setattr(store._engine, "reopen", full)
+        for number in range(10):
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number))))
+            await store.drain()
+        assert tried == [0, 3, 5, 9], "at 100, 200 and 300; and at 100 again after it was empty"
+        assert caplog.text.count("could not be moved") == len(tried)
+        monkeypatch.undo()
+        assert len(await names(store)) == 10
+
+
 async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Path) -> None:
     """A real limit on file sizes, and a kill: what was refused is not in the log either."""
     done = await asyncio.to_thread(run, "failing-log", tmp_path / "database")

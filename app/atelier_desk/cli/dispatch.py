@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ENGINE, TOOLS, HelpShown, Usage, parse
+from atelier_desk.ending import CANCELLED
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
-OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING, CANCELLED = 0, 1, 2, 3, 4, 5, 130
+OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
 """Exit statuses, fixed by the interfaces page."""
 
 log = logging.getLogger(__name__)

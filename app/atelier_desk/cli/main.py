@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.dispatch import CANCELLED, FAILED, OK, USAGE, execute, perform
+from atelier_desk.cli.dispatch import FAILED, OK, USAGE, execute, perform
 from atelier_desk.cli.ending import interrupts
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
-from atelier_desk.ending import EndWatch
+from atelier_desk.ending import CANCELLED, EndWatch
 from atelier_desk.i18n import LANGUAGES, N_, _, set_language
 
 if TYPE_CHECKING:
@@ -214,9 +214,8 @@ async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], 
     """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
     from atelier_desk.engine.atelier import Atelier
 
-    if arguments.accept_loss:
-        await accept_loss(root)
-    async with Atelier.open(root, language=early_language(argv), start=arguments.needs == ENGINE) as atelier:
+    start, loss = arguments.needs == ENGINE, arguments.accept_loss
+    async with Atelier.open(root, language=early_language(argv), accept_loss=loss, start=start) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier) as server:
             try:
@@ -244,15 +243,6 @@ async def _stay(server: IpcServer, terminal: Terminal) -> None:
         task.uncancel()
     finally:
         unused.cancel()
-
-
-async def accept_loss(root: Path) -> None:
-    """Take note that acknowledged changes are gone, so that the database opens from now on."""
-    from atelier_desk.storage.datadir import DataDir
-    from atelier_desk.storage.store import Store
-
-    store = await Store.open(DataDir(root).ensure().database, accept_loss=True)
-    await store.close()
 
 
 @asynccontextmanager

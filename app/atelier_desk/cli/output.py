@@ -250,7 +250,11 @@ T = TypeVar("T", str, bytes)
 
 
 async def in_thread(blocking: Callable[[], T]) -> T:
-    """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending."""
+    """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending.
+
+    Each read has a thread of its own, unlike the kinds of work in ``atelier_desk.threads``: nothing can stop a read of a pipe that nothing
+    comes through, so of any fixed number of threads none might be left for the next one.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 

@@ -46,7 +46,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
 
     Args:
         data_dir: an absolute folder, or None for the default place.
-        argv: the command line, for ``--lang`` and ``--log-level``.
+        argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
     """
     sys.setswitchinterval(SWITCH_S)
@@ -71,6 +71,7 @@ class Program(QObject):
         self._qt, self._data_dir = qt, data_dir
         self._level = _option(argv, "--log-level") or "INFO"
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
+        self._accept_loss = "--accept-loss" in argv
         look = self._read_first_look()
         self._closing = False
         self._watch = EndWatch(0) if opener is None else None
@@ -145,7 +146,7 @@ class Program(QObject):
         from atelier_desk.engine.atelier import Atelier
         from atelier_desk.engine.ipc.server import IpcServer
 
-        async with Atelier.open(data_dir) as atelier:
+        async with Atelier.open(data_dir, accept_loss=self._accept_loss) as atelier:
             self._start_logging(Path(atelier.datadir.logs))
             async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise):
                 yield atelier

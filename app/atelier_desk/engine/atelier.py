@@ -156,6 +156,7 @@ class Atelier:
         fsync: bool | None = None,
         fault: FaultPoint | None = None,
         language: str | None = None,
+        accept_loss: bool = False,
         temporary: bool = False,
         start: bool = True,
     ) -> AsyncIterator[Atelier]:
@@ -167,6 +168,7 @@ class Atelier:
             embedder: replaces the one the settings name.
             fsync: overrides the setting of that name.
             language: overrides the setting of that name.
+            accept_loss: open a database also when acknowledged changes are gone, and take note of it.
             temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
             start: False opens the database alone, which a listing needs, unless a kill cut a run off, which is written down first;
                 ``load_tools`` and ``start`` do the rest when it is wanted.
@@ -198,8 +200,9 @@ class Atelier:
             return
         atelier = cls(clock or SystemClock())
         atelier._given = (model_factory, embedder, fault)
-        await atelier._open_store(data_dir, vault, fsync, language, start)
+        await atelier._open_store(data_dir, vault, fsync, accept_loss)
         try:
+            await atelier._take_settings(fsync, language, start)
             if start or await atelier.repos.runs.at_work():
                 # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
                 await atelier.start()
@@ -251,9 +254,10 @@ class Atelier:
             how: dict[str, Any] = {"strategy": Dispatch(strategy), "mode": RunMode(mode)}
             try:
                 run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how)
-            finally:
+            except BaseException:
                 if self.runs.active(workflow_id) is None:
                     self.given_tools.release(workflow_id)
+                raise
             async for event in until_settled(self, run_id, queue):
                 yield event
 
@@ -389,31 +393,27 @@ class Atelier:
             await self.own_tools.load_confirmed()
             self._tools_loaded = True
 
-    async def _open_store(
-        self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, language: str | None, start: bool
-    ) -> None:
+    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:
         from atelier_desk import logs
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.datadir import DataDir, default_data_dir
         from atelier_desk.storage.repositories import Repositories
+        from atelier_desk.storage.store import Store
 
         self._redacting = logs.add_redactor(redact)
         self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
-        self.store = await self._open_database(fsync is not False)
+        self.store = await Store.open(
+            self.datadir.database, fsync=fsync is not False, clock=self.clock, backups=self.datadir.backups, accept_loss=accept_loss
+        )
         self.repos = Repositories(self.store, self.datadir)
+
+    async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
-            await self.store.close()
-            self.store = await self._open_database(False)
-            self.repos = Repositories(self.store, self.datadir)
-
-    async def _open_database(self, fsync: bool) -> Store:
-        from atelier_desk.storage.store import Store
-
-        return await Store.open(self.datadir.database, fsync=fsync, clock=self.clock, backups=self.datadir.backups)
+            await self.store.set_fsync(False)
 
     def _make_services(self, fault: FaultPoint | None) -> None:
         from atelier_desk.engine.journal import Journal, no_fault

@@ -69,8 +69,9 @@ class Copier:
             await self._journal.append_together(list(handles.values()), lambda: parts)
 
     async def pause(self) -> None:
-        """Hold every run that was cut in its middle, in one commit."""
-        cut = [handle for handle in self.runs.values() if not handle.current.status.final and handle.current.pause is None]
+        """Hold every run that was cut in its middle, in one commit; also an interrupted one, which the next start would take up."""
+        cut = [handle for handle in self.runs.values() if not handle.current.status.final]
+        cut = [handle for handle in cut if handle.current.pause in (None, PauseReason.INTERRUPTED)]
         if cut:
             await self._journal.append_together(cut, lambda: [Part(handle, [RunPaused(reason=PauseReason.USER)]) for handle in cut])
 

@@ -1,4 +1,5 @@
-"""Functions that a Python program gives to a run as tools: they belong to that run's workflow, and go when the run is over."""
+"""Functions that a Python program gives to a run as tools: they belong to that run's workflow, and go when the run is over.
+A run that failed can be tried again: its functions stay until the next one starts."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ GivenTool = str | Callable[..., Any]
 """The name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
 _LOOKS = ("name", "category", "section", "effect", "risk", "idempotent", "timeout_s", "awaits_external_response", "rest_hint", "input")
-_OVER = ("completed", "cancelled", "abandoned", "error")
-"""Statuses after which a run's tools are taken away; one that stopped at a limit, or waits, still needs them."""
+_OVER = ("completed", "cancelled", "abandoned")
+"""Statuses after which a run's tools are taken away; one that stopped at a limit, waits or failed still needs them."""
 
 
 class _Given(Tool):
@@ -52,6 +53,8 @@ class GivenTools:
         self._bus = bus
         self._given: dict[str, _Given] = {}
         self._listening: dict[str, Callable[[], None]] = {}
+        self._failed: set[str] = set()
+        """Workflows whose newest run failed and was not taken up again."""
 
     def made(self, tools: Sequence[GivenTool]) -> list[str | FunctionTool]:
         """The tools, functions made into tools; nothing is registered yet.
@@ -69,6 +72,8 @@ class GivenTools:
 
     def give(self, workflow_id: str, tools: Sequence[GivenTool]) -> tuple[str, ...]:
         """Make tools usable in a workflow until its run is over; returns their names, in order. Raises as ``made`` does."""
+        if workflow_id in self._failed:
+            self.release(workflow_id)
         made = self.made(tools)
         for each in made:
             if isinstance(each, FunctionTool):
@@ -79,6 +84,7 @@ class GivenTools:
 
     def release(self, workflow_id: str) -> None:
         """Take back what was given to a workflow."""
+        self._failed.discard(workflow_id)
         stop = self._listening.pop(workflow_id, None)
         if stop is not None:
             stop()
@@ -124,5 +130,13 @@ class GivenTools:
         known.tools[workflow_id] = tool
 
     def _on_event(self, event: StreamEvent) -> None:
-        if event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.durable and event.data.get("status") in _OVER:
+        status = event.data.get("status")
+        if event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.durable:
+            if status in _OVER:
+                self.release(event.workflow_id)
+            elif status == "error":
+                self._failed.add(event.workflow_id)
+        elif event.chunk_type is ChunkType.WORKFLOW_START and event.workflow_id in self._failed:
             self.release(event.workflow_id)
+        elif event.chunk_type is ChunkType.RUN_STATUS and event.parent_run_id is None and status != "error":
+            self._failed.discard(event.workflow_id)

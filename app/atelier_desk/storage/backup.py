@@ -20,10 +20,11 @@ from typing import Any, BinaryIO
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ConflictError, StorageError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sha256_of, sync_folder
+from atelier_desk.storage.files import sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock, uninterrupted
 from atelier_desk.storage.store import Store
@@ -261,6 +262,8 @@ def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, 
     archive.writestr(f"{name}/", "")
     for path in sorted(folder.rglob("*")):
         entry = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_symlink():
+            continue  # what it points to may be anything of this machine
         if path.is_dir():
             archive.writestr(f"{entry}/", "")
         elif path.is_file() and entry != "database/LOCK":

@@ -34,11 +34,7 @@ def statements(commit: Commit) -> list[Statement]:
         *_insert(EVENTS, commit.events),
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
-        *(
-            [Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": record("workflow", workflow_id), "changes": changed})]
-            if changed
-            else []
-        ),
+        *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),

@@ -32,12 +32,13 @@ class CommitLog:
     Attributes:
         number: the number of the newest commit.
         lost: how many commits the database had lost when it was opened.
+        fsync: whether each commit is synced.
     """
 
     def __init__(self, directory: Path, number: int, lost: int, *, fsync: bool) -> None:
         self.number = number
         self.lost = lost
-        self._fsync = fsync
+        self.fsync = fsync
         self._manifest = _Manifest(directory)
         self._file = os.open(directory / FILE, os.O_RDWR | os.O_CREAT, 0o600)
         self._write()
@@ -73,7 +74,7 @@ class CommitLog:
             StorageError: the database cannot be read; ``damaged`` when commits that were acknowledged are gone.
         """
         number = await _newest(engine)
-        if number < self.number and self._fsync:
+        if number < self.number and self.fsync:
             raise StorageError(errors.LOST_WRITES, code="damaged", path=engine.path, count=self.number - number)
         kept = number > self.number
         self.number = number
@@ -86,7 +87,7 @@ class CommitLog:
         os.close(self._file)
 
     def _write(self) -> None:
-        content = {"commits": self.number, "fsync": self._fsync, "manifest": self._manifest.hash()}
+        content = {"commits": self.number, "fsync": self.fsync, "manifest": self._manifest.hash()}
         text = json.dumps(content).ljust(_WIDTH - 1) + "\n"
         try:
             os.lseek(self._file, 0, os.SEEK_SET)

@@ -125,8 +125,8 @@ class Engine:
             finally:
                 self._may_run.set()
 
-    async def reopen(self) -> None:
-        """Close the database and open it again, which moves everything from its log into its tables.
+    async def reopen(self, *, fsync: bool | None = None) -> None:
+        """Close the database and open it again, which moves everything from its log into its tables; ``fsync`` as ``open``, None keeps it.
 
         Raises:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
@@ -134,7 +134,8 @@ class Engine:
         if self.path is not None:
             await uninterrupted(preflight.probe, self.path)
         async with self.aside():
-            pass
+            if fsync is not None:
+                self._fsync = fsync
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log: what a killed program's next start reads again. 0 in memory."""

@@ -72,12 +72,6 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def sha256_of(path: Path) -> str:
-    """The same of a file of any size."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def stage(path: Path, data: bytes) -> None:
     """Put the next content of ``path`` beside it, durably; what waited there before is replaced."""
     write_atomic(_staged(path), data)

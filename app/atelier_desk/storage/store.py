@@ -142,6 +142,17 @@ class Store:
         async with self._writer.quiet():
             yield
 
+    async def set_fsync(self, fsync: bool) -> None:
+        """Open the database again with or without a sync of each commit, under the lock that is held all the while.
+
+        Raises:
+            StorageError: it could not be opened again.
+        """
+        async with self.quiet():
+            await self._engine.reopen(fsync=fsync)
+            if self._counter is not None:
+                self._counter.fsync = fsync
+
     async def tables(self) -> list[str]:
         """Names of all tables, sorted."""
         return await schema.tables(self._engine)

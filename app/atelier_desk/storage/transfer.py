@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import schema
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import sha256_of, sync_folder, write_atomic
+from atelier_desk.storage.files import sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.threads import in_storage_thread
@@ -155,7 +156,12 @@ async def _computed_columns(store: Store, table: str) -> frozenset[str]:
 def _copy_folders(source: Path, target: Path) -> None:
     for name in FOLDERS:
         if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True, ignore=_links)
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    """Links are left out: what they point to may be anything of this machine."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -91,6 +91,7 @@ class Writer:
         self._idle.set()
         self._closing = False
         self._unsettled = False
+        self._log_at_failure = 0
         self._turn = asyncio.Lock()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
@@ -209,11 +210,18 @@ class Writer:
         return kept
 
     async def _keep_log_short(self) -> None:
+        size = self._engine.log_bytes()
+        if size < self._log_at_failure:
+            self._log_at_failure = 0  # it was opened again for another reason
+        if size < self._log_at_failure + LOG_MAX_BYTES:
+            return
         try:
-            if self._engine.log_bytes() >= LOG_MAX_BYTES:
-                await self._engine.reopen()
+            await self._engine.reopen()
+            self._log_at_failure = 0
         except Exception:
-            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on.
+            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on, and
+            # does not try (and tell) it at every commit: what failed, a disk that is nearly full, seldom passes soon.
+            self._log_at_failure = size
             _log.exception("the log could not be moved into the tables")
 
     async def _run(self, jobs: list[_Job]) -> list[Outcome]:

@@ -37,7 +37,14 @@ LISTED = [
 class Column:
     def __init__(self, qtbot: QtBot) -> None:
         self.engine = FakeAtelier(
-            workflows={"list": LISTED, "delete": LISTED[1], "undo_delete": LISTED[1], "duplicate": workflow("z"), "export": "{}"}
+            workflows={
+                "list": LISTED,
+                "delete": LISTED[1],
+                "undo_delete": LISTED[1],
+                "duplicate": workflow("z"),
+                "export": "{}",
+                "changed_reports": [],
+            }
         )
         self.bridge = FakeBridge(self.engine)
         self.window = QWidget()
@@ -150,6 +157,13 @@ async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind:
     await column.sidebar.export_to("a", tmp_path / name)
     assert column.engine.calls("workflows.export") == [(("a", kind), {})]
     assert (tmp_path / name).read_text() == "{}"
+
+
+async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:
+    column.engine.set("workflows", "changed_reports", ["Plan"])
+    for copying in (column.sidebar.export_to("a", tmp_path / "x.json"), column.sidebar._duplicate("a")):
+        await copying
+        assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
 async def test_search_asks_the_engine_and_says_when_nothing_is_there(qtbot: QtBot, column: Column) -> None:

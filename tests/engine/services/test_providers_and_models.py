@@ -65,11 +65,11 @@ async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: O
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"base_url": "ftp://x"}, "invalid_url"),
-        ({"base_url": "localhost:11434"}, "invalid_url"),
-        ({"base_url": "http://"}, "invalid_url"),
-        ({"base_url": "http://x:99999"}, "invalid_url"),
-        ({"base_url": f"https://user:{SENTINEL}@host/v1"}, "secret_in_url"),
+        ({"base_url": "ftp://x"}, "base_url"),
+        ({"base_url": "localhost:11434"}, "base_url"),
+        ({"base_url": "http://"}, "base_url"),
+        ({"base_url": "http://x:99999"}, "base_url"),
+        ({"base_url": f"https://user:{SENTINEL}@host/v1"}, "base_url"),
         ({"api_key_env": SENTINEL}, "invalid_env"),
         ({"kind": ProviderKind.LOCAL}, "builtin"),
         ({"name": "local"}, "builtin"),

@@ -86,8 +86,16 @@ async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(
         with pytest.raises(StorageError) as caught:
             await atelier.reports.read(workflow.id, "Plan")
         assert caught.value.code == "damaged_file"
-        with pytest.raises(StorageError):
-            await atelier.workflows.export(workflow.id, "json")
+        assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
+        copy = await atelier.workflows.duplicate(workflow.id)
+        assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
+        assert await atelier.workflows.changed_reports(workflow.id) == ["Plan"]
+        assert await atelier.workflows.changed_reports(copy.id) == []
+        heard.clear()
+        path.rename(path.with_suffix(".away"))
+        assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"] == []
+        assert await atelier.workflows.changed_reports(workflow.id) == ["Plan"]
+        path.with_suffix(".away").rename(path)
         assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"
         accepted = await atelier.reports.accept(workflow.id, "Plan")
         assert accepted.size == len("# Plan, by hand")

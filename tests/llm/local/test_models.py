@@ -7,7 +7,8 @@ import os
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter, sha256_of
+from atelier_desk.hashing import sha256_of
+from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter
 from tests.llm.local.conftest import gguf_bytes
 
 

@@ -57,7 +57,7 @@ async def test_get_and_pin(repos: Repositories, messages: list[Message]) -> None
         await repos.messages.get("missing")
 
 
-async def test_calls_by_run_by_message_and_newest(repos: Repositories, workflow: Workflow) -> None:
+async def test_calls_by_run_and_newest(repos: Repositories, workflow: Workflow) -> None:
     now = utc_now()
     calls = [
         ToolExecution(
@@ -74,8 +74,7 @@ async def test_calls_by_run_by_message_and_newest(repos: Repositories, workflow:
     await repos.journal.commit(Commit(executions=tuple(reversed(calls))))
     assert await repos.executions.for_runs(["a"]) == [calls[0], calls[1], calls[3]]
     assert await repos.executions.for_runs(["a", "b"]) == calls
-    assert await repos.executions.for_messages(["m0"]) == [calls[0], calls[2]]
-    assert await repos.executions.for_runs([]) == await repos.executions.for_messages([]) == []
+    assert await repos.executions.for_runs([]) == []
     assert await repos.executions.recent(workflow.id, 2) == [calls[3], calls[2]]
 
 

@@ -82,7 +82,7 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
         fields["key_style"] = arguments.key_style
     for header in arguments.header or ():
         name, colon, value = (part.strip() for part in header.partition(":"))
-        if not (name and colon and value):
+        if not (name and colon):
             raise UsageError(N_("A header is given as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
         fields.setdefault("headers", {})[name] = value if header_variable(value) else ""
         if not header_variable(value):
@@ -156,7 +156,9 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if not changes:
         raise UsageError(N_("Name something to change; see atelier providers edit --help."))
     if "headers" in changes:
-        changes["headers"] = {**old.headers, **changes["headers"]}
+        gone = {name for name, value in secrets.items() if not value}
+        changes["headers"] = {name: value for name, value in {**old.headers, **changes["headers"]}.items() if name not in gone}
+        secrets = {name: value for name, value in secrets.items() if value}
     config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)

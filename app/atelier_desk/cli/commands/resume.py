@@ -6,8 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.agent_options import add_people_options
+from atelier_desk.cli.dispatch import ABANDONED, FAILED, LIMITED, WAITING
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
+from atelier_desk.ending import CANCELLED
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.ipc.request import Request
 
-WORST_FIRST = (130, 1, 5, 4, 3)
+WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 """Which exit status stands for several runs."""
 
 

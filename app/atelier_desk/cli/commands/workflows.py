@@ -105,6 +105,15 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     text = await atelier.workflows.export(arguments.id, arguments.format)
+    if arguments.format == "json":
+        for name in await atelier.workflows.changed_reports(arguments.id):
+            out.note(
+                _(
+                    "The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.",
+                    name=name,
+                ),
+                "warn",
+            )
     if out.json and arguments.format == "md":
         from atelier_desk.cli.output import data
 

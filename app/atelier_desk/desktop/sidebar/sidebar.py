@@ -15,7 +15,7 @@ from atelier_desk.desktop.sidebar.foot import SidebarFoot
 from atelier_desk.desktop.sidebar.model import WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -236,6 +236,15 @@ class Sidebar(Translated, QWidget):
     async def _duplicate(self, workflow_id: str) -> None:
         copy = await self.bridge.call(lambda a: a.workflows.duplicate(workflow_id))
         self.workflow_chosen.emit(copy.id)
+        changed = await self._changed_reports(workflow_id)
+        if changed:
+            self._toasts.show("\n".join(changed))
+
+    async def _changed_reports(self, workflow_id: str) -> list[str]:
+        """A line for each report that a copy does not have as Atelier wrote it."""
+        names = await self.bridge.call(lambda a: a.workflows.changed_reports(workflow_id))
+        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
+        return [_(text, name=name) for name in names]
 
     def export(self, workflow_id: str) -> None:
         """Ask where to, then write JSON or Markdown by the file's ending."""
@@ -254,7 +263,8 @@ class Sidebar(Translated, QWidget):
         kind = "md" if path.suffix.lower() == ".md" else "json"
         text = await self.bridge.call(lambda a: a.workflows.export(workflow_id, kind))
         await self.bridge.call(lambda a: path.write_text(text, encoding="utf-8"))
-        self._toasts.show(_("Exported to {path}", path=str(path)))
+        changed = await self._changed_reports(workflow_id) if kind == "json" else []
+        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *changed]))
 
     def _find(self, workflow_id: str) -> Workflow | None:
         return next((each for each in self.model.workflows if each.id == workflow_id), None)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from atelier_desk import __version__
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.request import Request
@@ -17,7 +18,6 @@ from atelier_desk.engine.ipc.transport import connect
 from atelier_desk.i18n import N_
 
 ANSWER_TIMEOUT_S = 10.0
-CANCELLED = 130
 """Exit status of a command that was cancelled (128 + SIGINT)."""
 
 

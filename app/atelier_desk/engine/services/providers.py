@@ -194,20 +194,6 @@ def _check(config: ProviderConfig) -> None:
         raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
-        from urllib.parse import urlsplit
-
-        try:
-            parts = urlsplit(config.base_url)
-            bad = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port is not None and parts.port == 0)
-        except ValueError:
-            bad = True
-        if bad:
-            raise UsageError(
-                N_("{url} is not a server address; it looks like http://localhost:11434 or https://api.example.com/v1."),
-                code="invalid_url", url=config.base_url,
-            )  # fmt: skip
-        if parts.username or parts.password:
-            raise UsageError(N_("Do not put a password or key into the address; set it as the provider's key."), code="secret_in_url")
         from atelier_desk.llm.transport import checked_base_url
 
         checked_base_url(config.base_url)

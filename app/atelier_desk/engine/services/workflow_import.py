@@ -16,6 +16,9 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.identities import renamed
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.steps import Wait, next_step
 from atelier_desk.engine.services.checks import explain
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.workflow_file import WorkflowFile
@@ -88,6 +91,7 @@ class WorkflowWriter:
     async def write(self, file: WorkflowFile) -> None:
         """Store everything; the workflow's row comes first because all others link to it."""
         repos = self._context.repos
+        file = _held(file)
         await repos.workflows.create(file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}))
         try:
             await self._rows(file)
@@ -99,21 +103,16 @@ class WorkflowWriter:
         from atelier_desk.storage.commit import Commit
 
         repos = self._context.repos
-        stream_seq = file.workflow.stream_seq
         for run in file.runs:
-            events = tuple(event for event in file.events if event.run_id == run.id)
-            if run.status is RunStatus.PROCESSING and events:
-                stream_seq += 1
-                run, events = _paused(run, events, stream_seq)
             await repos.journal.commit(
                 Commit(
-                    events=events,
+                    events=tuple(event for event in file.events if event.run_id == run.id),
                     runs=(run,),
                     messages=tuple(message for message in file.messages if message.run_id == run.id),
                     executions=tuple(call for call in file.executions if call.run_id == run.id),
                     questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
                     approvals=tuple(asked for asked in file.approvals if asked.run_id == run.id),
-                    workflow={"stream_seq": stream_seq},
+                    workflow={"stream_seq": file.workflow.stream_seq},
                 )
             )
         loose = tuple(event for event in file.events if not event.run_id)
@@ -127,19 +126,50 @@ class WorkflowWriter:
             await repos.reports.save(each.report, each.text)
 
 
-def _paused(run: Run, events: tuple[RunEvent, ...], stream_seq: int) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A run that worked when it was exported comes back paused, so that opening the file does not start a model. The pause is an event
-    of the journal like any other; it makes the one stream event ``stream_seq``."""
-    body = RunPaused(reason=PauseReason.USER)
-    pause = RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq, body=body)
-    return run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq}), (*events, pause)
+def _held(file: WorkflowFile) -> WorkflowFile:
+    """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
+    come from a stranger. What a run would do is asked of its journal, which also gives its status; the status in the file is not trusted.
+    The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
+    """
+    runs: list[Run] = []
+    pauses: list[RunEvent] = []
+    stream_seq = file.workflow.stream_seq
+    for run in file.runs:
+        try:
+            state = fold(event for event in file.events if event.run_id == run.id)
+        except ValueError:
+            state = None
+        if state is None:
+            # Nothing can drive it; nothing shall try.
+            run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
+        elif _goes_on_by_itself(state):
+            stream_seq += 1
+            pause = RunEvent(
+                workflow_id=run.workflow_id,
+                run_id=run.id,
+                seq=run.last_seq + 1,
+                stream_from=stream_seq,
+                body=RunPaused(reason=PauseReason.USER),
+            )
+            pauses.append(pause)
+            run = run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq})
+        else:
+            run = run.model_copy(update={"status": state.status})
+        runs.append(run)
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq})
+    return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
+
+
+def _goes_on_by_itself(state: RunState) -> bool:
+    if state.status.final or state.pause not in (None, PauseReason.INTERRUPTED):
+        return False
+    step = next_step(state)
+    return not (isinstance(step, Wait) and step.reason in ("user", "approval"))
 
 
 def _at_rest(file: WorkflowFile) -> WorkflowStatus:
     if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
         return WorkflowStatus.WAITING
-    if any(run.status is RunStatus.INTERRUPTED for run in file.runs):
-        return WorkflowStatus.INTERRUPTED
     if any(not run.status.final for run in file.runs):
         return WorkflowStatus.PAUSED
     status = file.workflow.status

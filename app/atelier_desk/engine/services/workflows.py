@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Workflow
+from atelier_desk.domain.workflow import Message, Report, Workflow
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
@@ -195,6 +195,12 @@ class WorkflowService:
         entries = await self._whole_transcript(workflow)
         return to_markdown(workflow, entries, await self._tasks(workflow_id))
 
+    async def changed_reports(self, workflow_id: str) -> builtins.list[str]:
+        """Names of its reports that are damaged, missing or changed by another program. An export as JSON and a copy have their text as it
+        is now, and leave out the missing ones."""
+        reports = await self._context.repos.reports.list(workflow_id)
+        return [report.name for report in reports if not (await self._report_text(report))[1]]
+
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB."""
         from atelier_desk.engine.services.workflow_import import check, parse, with_new_ids
@@ -264,10 +270,11 @@ class WorkflowService:
         memories = await all_rows(
             lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
         )
-        reports = [
-            ReportFile(report=report, text=await repos.reports.read(workflow_id, report.name))
-            for report in await repos.reports.list(workflow_id)
-        ]
+        reports: builtins.list[ReportFile] = []
+        for report in await repos.reports.list(workflow_id):
+            text, _whole = await self._report_text(report)
+            if text is not None:
+                reports.append(ReportFile(report=report, text=text))
         return WorkflowFile(
             format="atelier-workflow",
             version=1,
@@ -284,6 +291,17 @@ class WorkflowService:
             memories=tuple(memories),
             reports=tuple(reports),
         )
+
+    async def _report_text(self, report: Report) -> tuple[str | None, bool]:
+        """The text as its file has it now, None when it cannot be read; and whether it is as Atelier wrote it."""
+        read = self._context.repos.reports.read
+        try:
+            return await read(report.workflow_id, report.name), True
+        except StorageError:
+            try:
+                return await read(report.workflow_id, report.name, check=False), False
+            except StorageError:
+                return None, False
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)

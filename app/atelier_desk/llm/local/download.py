@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
-from atelier_desk.llm.local.models import ModelStore, sha256_of
+from atelier_desk.llm.local.models import ModelStore
 
 if TYPE_CHECKING:
     from io import FileIO

@@ -7,7 +7,6 @@ head and length.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -17,6 +16,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.gguf import GgufFormatError, GgufHead, read_head
 
@@ -29,7 +29,6 @@ STARTER_CONTEXT = 4096
 MANIFEST = "models.json"
 """In the models folder: SHA-256 of downloaded files and the results of checks, by path, size and modification time."""
 DEFAULT_CONTEXT = 8192
-_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,15 +216,6 @@ def packaged_starter() -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     return Path(next(iter(spec.submodule_search_locations))) / f"{STARTER}.gguf"
-
-
-def sha256_of(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal; about half a second for the starter."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _is_later_part(stem: str) -> bool:

@@ -39,11 +39,6 @@ def upsert(table: Table[M], value: M) -> Statement:
     return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})
 
 
-def upsert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
-    """Write rows, whole; none for no values."""
-    return [upsert(table, value) for value in values]
-
-
 def insert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
     """Write new rows in one statement; a key that exists is refused."""
     if not values:

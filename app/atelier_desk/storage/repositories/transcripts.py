@@ -64,12 +64,6 @@ class ExecutionRepository(Repository[ToolExecution]):
             return []
         return await self._select("WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids])
 
-    async def for_messages(self, message_ids: Sequence[str]) -> list[ToolExecution]:
-        """All calls that some replies made, in the order in which they began."""
-        if not message_ids:
-            return []
-        return await self._select("WHERE message_id IN $messages ORDER BY started_at, id", messages=list(message_ids))
-
     async def recent(self, workflow_id: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of a workflow, newest first."""
         return await self._select(
