@@ -275,8 +275,8 @@ def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
 def test_a_model_that_loads_is_no_failed_attempt() -> None:
     entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "The server is loading the model; it is asked again in 4 s.")
-    entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "Loading the model smol"}
-    assert notice_words(entry)[3:] == ("Loading the model", "Loading the model smol")
+    assert notice_words(entry)[3:] == ("Loading the model", "The server is not done with it; it is asked again in 4.0\u202fs.")
+    entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
+    assert notice_words(entry)[3:] == ("Loading the model", "It is read from the disk; the answer comes after that.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
-    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2: Trying again in 1 s: the server is busy")
+    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 in 0.5\u202fs: the server is busy")
