@@ -137,3 +137,23 @@ async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opene
         third = Typing(replace(first.at_notes[0], again=True))
         assert await execute(atelier, argv, third) == 4, third.err
         assert len(await raises(atelier, workflow.head_run_id)) == 2
+
+
+async def test_words_that_were_shown_before_the_holder_ended_are_not_shown_again(opened: Opened) -> None:
+    model = ScriptedModel(["One, two, three.", "One, two, three, four."], gate=asyncio.Event(), chunk=5)
+    assert model.gate is not None
+    async with opened(model) as atelier:
+        first = RecordingTerminal()
+        running = asyncio.create_task(execute(atelier, ["run", "count"], first))
+        async with asyncio.timeout(20):
+            while "One, " not in first.out:
+                first.noted.clear()
+                await first.noted.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert first.out.strip() == "One,"
+        model.gate.set()
+        request = replace(first.request, again=True, streaming=True)
+        second = Typing(request)
+        assert await execute(atelier, ["run", "count"], second) == 0, second.err
+        assert second.out == "\nOne, two, three, four.\n"

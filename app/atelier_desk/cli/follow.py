@@ -184,8 +184,17 @@ class Follower:
         team = run.correlation_id or run.id
         async for event in self._atelier.runs.replay(self._workflow_id):
             if event.seq > after and event.correlation_id == team:
-                self._show(event, run_id)
+                if self._streamed_before(event, run_id):
+                    self._out.write("\n")
+                else:
+                    self._show(event, run_id)
                 self._caught_up = event.seq
+
+    def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
+        """Whether the process that ended has shown this part of a reply already, word by word."""
+        request = self._out.request
+        cut = event.chunk_type is ChunkType.MESSAGE and event.run_id == run_id and bool(event.data.get("interrupted"))
+        return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:
         match event.chunk_type:

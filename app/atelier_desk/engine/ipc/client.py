@@ -112,6 +112,7 @@ class HolderConnection:
             self.begun = True
         elif "out" in message:
             self.wrote = True
+            request.streaming = "at" not in message
             terminal.write(str(message["out"]))
         elif "err" in message:
             terminal.note(str(message["err"]), str(message.get("style", "dim")))

@@ -17,6 +17,7 @@ class Request:
             performs it finds what the first one did, and says nothing twice.
         again: a process began it and ended before it was done.
         workflow_id, run_id: the run it follows, once there is one.
+        streaming: a part of a reply was shown that no durable event has confirmed yet.
         language: what the command was asked to speak, empty for the holder's own.
         seq: number of the last durable stream event that was shown, 0 before the first.
         since: what ``seq`` was when the command came to this run.
@@ -27,6 +28,7 @@ class Request:
     workflow_id: str = ""
     run_id: str = ""
     seq: int = 0
+    streaming: bool = False
     language: str = ""
     since: int = 0
 
@@ -45,4 +47,4 @@ class Request:
         """The stream of this run was shown up to here."""
         if run_id != self.run_id:
             self.since = seq
-        self.workflow_id, self.run_id, self.seq = workflow_id, run_id, seq
+        self.workflow_id, self.run_id, self.seq, self.streaming = workflow_id, run_id, seq, False
