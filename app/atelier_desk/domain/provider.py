@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.i18n import N_
 
 
 class ProviderKind(StrEnum):
@@ -31,6 +32,9 @@ class KeyStyle(StrEnum):
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 """What a header may be called (RFC 9110, section 5.1)."""
 _VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+
+NO_KEYRING = N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'.")
+"""For a header whose value would be gone at the next start."""
 
 
 def header_variable(value: str) -> str:

@@ -251,6 +251,19 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
     assert page.busy.text.text().startswith("An API version has letters")
 
 
+async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:
+    page._persistent = False
+    page.begin(ProviderKind.OPENAI, "Mine", "https://host/v1")
+    find("provider-advanced").click()
+    find("header-add").click()
+    find("header-name-0").setText("X-Team")
+    QTest.keyClicks(find("header-value-0"), "a secret value")
+    find("provider-save").click()
+    await settle()
+    assert page.busy.text.text().startswith("This machine has no keyring to keep the header X-Team in")
+    assert atelier.calls("providers.save") == []
+
+
 async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     url = "http://localhost:9999"

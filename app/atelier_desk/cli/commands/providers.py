@@ -104,10 +104,11 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
     from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.provider import NO_KEYRING
 
     if secrets and not atelier.vault.persistent:
         raise UsageError(
-            N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'."),
+            NO_KEYRING,
             code="no_keyring",
             header=next(iter(secrets)),
         )

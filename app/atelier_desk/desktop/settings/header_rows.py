@@ -9,7 +9,7 @@ from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import IconButton, Translated
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.provider import header_variable
+from atelier_desk.domain.provider import NO_KEYRING, header_variable
 from atelier_desk.i18n import N_, _
 
 
@@ -79,6 +79,7 @@ class HeaderRows(Translated, QWidget):
         super().__init__(parent)
         self._rows: list[HeaderRow] = []
         self._shown: dict[str, str] = {}
+        self._persistent = True
         self._number = 0
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -93,8 +94,9 @@ class HeaderRows(Translated, QWidget):
         self.add.clicked.connect(lambda *_: self._add_empty())
         self.retranslate()
 
-    def show_headers(self, headers: dict[str, str]) -> None:
-        """What is configured: by name a variable's form, or empty for the keyring."""
+    def show_headers(self, headers: dict[str, str], *, persistent: bool) -> None:
+        """What is configured: by name a variable's form, or empty for the keyring; ``persistent`` is whether there is one."""
+        self._persistent = persistent
         for row in list(self._rows):
             self._drop(row)
         self._shown, self._number = dict(headers), 0
@@ -105,7 +107,7 @@ class HeaderRows(Translated, QWidget):
         """Names with their forms, for the configuration, and values for the keyring.
 
         Raises:
-            UsageError: a row is not whole, or a name stands twice.
+            UsageError: a row is not whole, a name stands twice, or a value would be gone at the next start.
         """
         forms: dict[str, str] = {}
         values: dict[str, str] = {}
@@ -115,6 +117,8 @@ class HeaderRows(Translated, QWidget):
             if name.lower() in map(str.lower, forms):
                 raise UsageError(N_("Each header can be given once."), code="invalid_header")
             forms[name] = form
+            if value and not self._persistent:
+                raise UsageError(NO_KEYRING, code="no_keyring", header=name)
             if value:
                 values[name] = value
         return forms, values

@@ -80,13 +80,13 @@ class ProviderAdvanced(Translated, QWidget):
         self.headers.changed.connect(self.changed)
         self.retranslate()
 
-    def show_config(self, config: ProviderConfig | None) -> None:
+    def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; unfolded when something is set."""
         self._shown = config
         self.ca_file.setText(config.ca_file if config else "")
         self.api_version.setText(config.api_version if config else "")
         self.key_style.setCurrentIndex(max(0, self.key_style.findData(config.key_style if config else KeyStyle.AUTO)))
-        self.headers.show_headers(config.headers if config else {})
+        self.headers.show_headers(config.headers if config else {}, persistent=persistent)
         self.fold.setChecked(config is not None and bool(config.ca_file or config.api_version or config.headers))
 
     def fields(self) -> dict[str, Any]:

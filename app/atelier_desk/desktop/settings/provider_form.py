@@ -82,7 +82,7 @@ class ProviderForm(Translated, QWidget):
         self.key_field.clear()
         self.env.setText(config.api_key_env if config else "")
         self.enabled.setChecked(config.enabled if config else True)
-        self.advanced.show_config(config)
+        self.advanced.show_config(config, persistent=persistent)
         remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:5])
         for widget in remote:
             widget.setVisible(not local)
