@@ -117,6 +117,7 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
         root.addHandler(handler)
         _handlers.append(handler)
     root.setLevel(level)
+    logging.raiseExceptions = False  # a log that cannot be written (a full disk) must not fill standard error with tracebacks
     for chatty in ("httpx", "httpcore", "asyncio", "surrealdb", "websockets"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 

@@ -59,6 +59,7 @@ def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> No
         ["providers", "add", "x", "--kind", "azure"],
         ["--lang", "de", "models", "list"],
         ["--log-level", "loud", "models", "list"],
+        ["run", "half a character \udcff"],
         ["mcp", "list"],
         ["projects", "list"],
         ["approvals"],

@@ -124,7 +124,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
-    arguments = build_parser(argv).parse_args(list(argv))
+    parser = build_parser(argv)
+    for given in argv:
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            parser.error(_("an argument is not text in this system's encoding: {text}", text=ascii(given)))
+    arguments = parser.parse_args(list(argv))
     for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
