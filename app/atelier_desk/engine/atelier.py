@@ -203,7 +203,9 @@ class Atelier:
         await atelier._open_store(data_dir, vault, fsync, accept_loss)
         try:
             await atelier._take_settings(fsync, language, start)
-            if start or await atelier.repos.runs.at_work():
+            from atelier_desk.storage.at_work import at_work
+
+            if start or await at_work(atelier.store):
                 # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
                 await atelier.start()
             yield atelier

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QPushButton
-from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain import limits
@@ -21,12 +20,11 @@ Find = Callable[[str], Any]
 
 
 @pytest.fixture
-async def page(window: SettingsWindow) -> AsyncIterator[Any]:
+async def page(window: SettingsWindow) -> Any:
     window.show_page("agents")
     await settle()
     shown: Any = window.page("agents")
-    yield shown
-    shown._costing.stop()  # on a slow machine it would still run when the loop of this test is gone
+    return shown
 
 
 async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
@@ -91,19 +89,19 @@ async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, fin
     assert config.budget == Budget(max_tokens=9000, max_tool_calls=7, max_seconds=90)
 
 
-async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, find: Find, atelier: Engine) -> None:
     costs = {ToolMode.DIRECT: 2340, ToolMode.SECTIONS: 610, ToolMode.INVOKE: 2400}
     atelier.set("agents", "prompt_cost", lambda _config: costs)
     note = find("agent-prompt-cost")
     find("tool-enabled-CalculatorTool").click()
-    qtbot.waitUntil(lambda: not page._costing.isActive())
+    await page.jobs.settled()
     await settle()
     assert note.text() == "All at once: 2,340 tokens\nBy section: 610 tokens, 74 % less\nAs a list: 2,400 tokens"
     measured = atelier.calls("agents.prompt_cost")[-1][0][0]
     assert "CalculatorTool" in measured.tools
     before = len(atelier.calls("agents.prompt_cost"))
     find("agent-name").clear()
-    qtbot.waitUntil(lambda: not page._costing.isActive())
+    await page.jobs.settled()
     await settle()
     assert len(atelier.calls("agents.prompt_cost")) == before + 1
     assert find("agent-error-name").isHidden()

@@ -51,10 +51,6 @@ class RunRepository(Repository[Run]):
         """Runs whose status is not final, oldest first."""
         return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)
 
-    async def at_work(self) -> bool:
-        """Whether a run says that it is at work; after a kill one does that nobody works on."""
-        return bool(await self._store.query("SELECT VALUE id FROM run WHERE status = $status LIMIT 1", status=RunStatus.PROCESSING.value))
-
     async def children(self, run_id: str) -> builtins.list[Run]:
         """The sub-agents a run started, oldest first."""
         return await self._select("WHERE parent_run = $parent ORDER BY created_at, id", parent=record("run", run_id))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
@@ -87,10 +87,6 @@ class AgentsPage(SettingsPage):
         row.addWidget(self.save)
         form_card.body.addLayout(row)
         self.end()
-        self._costing = QTimer(self)
-        self._costing.setSingleShot(True)
-        self._costing.setInterval(COST_MS)
-        self._costing.timeout.connect(lambda: self.jobs.start(self._show_cost(), "cost"))
         self._connect()
         self.retranslate()
 
@@ -107,7 +103,7 @@ class AgentsPage(SettingsPage):
             self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.form.changed.connect(self._check)
-        self.form.changed.connect(self._costing.start)
+        self.form.changed.connect(self._cost_soon)
         self.save.clicked.connect(lambda *_: self.store())
         self.revert.clicked.connect(lambda *_: self._revert())
 
@@ -157,7 +153,7 @@ class AgentsPage(SettingsPage):
         self._adding, self._chosen = False, agent.id
         self.note.hide()
         self.form.show_config(agent.config)
-        self._costing.start()
+        self._cost_soon()
         self._form_heading.setText(agent.name.upper())
         self._check()
 
@@ -171,8 +167,13 @@ class AgentsPage(SettingsPage):
         self.save.setEnabled(edited)
         self.revert.setEnabled(edited)
 
+    def _cost_soon(self) -> None:
+        """Reckon the costs once nothing was changed for a moment."""
+        self.jobs.start(self._show_cost(), "cost")
+
     async def _show_cost(self) -> None:
         """What the prompt of the agent in the form costs in each tool mode."""
+        await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
             self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
@@ -191,7 +192,7 @@ class AgentsPage(SettingsPage):
         self.list.setCurrentRow(-1)
         self.form.show_config(base)
         self.form.name.clear()
-        self._costing.start()
+        self._cost_soon()
         self._form_heading.setText(_("NEW AGENT"))
         self._say("")
         self._check()

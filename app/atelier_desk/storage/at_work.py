@@ -1,0 +1,10 @@
+"""Asked at each opening, so in a file that imports nearly nothing: a listing loads no more than it looks at."""
+
+from __future__ import annotations
+
+from atelier_desk.storage.store import Store
+
+
+async def at_work(store: Store) -> bool:
+    """Whether a run says that it is at work; after a kill one does that nobody works on."""
+    return bool(await store.query("SELECT VALUE id FROM run WHERE status = 'processing' LIMIT 1"))
