@@ -45,6 +45,11 @@ def test_counts_that_cannot_be_true_leave_the_estimate(wrong: int) -> None:
     assert use(tokens_input=120, tokens_output=wrong, tokens_reasoning=wrong) == Usage(tokens_input=120, tokens_output=4, estimated=True)
 
 
+def test_a_server_that_counts_nothing_does_not_make_a_cap_void() -> None:
+    usage = use(tokens_input=0, tokens_output=0)
+    assert (usage.tokens_input, usage.estimated) == (100, True)
+
+
 def test_parts_are_no_more_than_the_whole_and_costs_are_believable() -> None:
     found = use(tokens_input=120, tokens_output=3, tokens_cached=5000, tokens_reasoning=-2, cost=1e300)
     assert found == Usage(tokens_input=120, tokens_output=3, tokens_cached=120)
