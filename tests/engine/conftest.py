@@ -94,4 +94,10 @@ def recorder() -> Callable[[Atelier], Recorder]:
     return Recorder
 
 
+@pytest.fixture(autouse=True)
+def _servers_that_are_gone_are_soon_known_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for what a server that is down does not tell of its models."""
+    monkeypatch.setattr("atelier_desk.engine.services.models.METADATA_S", 0.5)
+
+
 Settled = Callable[[], Awaitable[None]]

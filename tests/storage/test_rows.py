@@ -45,7 +45,11 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
     (tables.FRAMES, models(PromptFrame), {}),
     (tables.REPORTS, models(Report), {"search": ""}),
     (tables.AGENTS, AGENTS, {}),
-    (tables.PROVIDERS, models(ProviderConfig, name=NAMES), {}),
+    (
+        tables.PROVIDERS,
+        models(ProviderConfig, name=NAMES, api_version=st.just("2024-10-21"), headers=st.just({"X-Team": "$TEAM", "X-Gate": ""})),
+        {},
+    ),
     (tables.MODELS, models(ModelInfo), {}),
 ]
 
