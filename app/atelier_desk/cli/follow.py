@@ -189,6 +189,16 @@ class Follower:
                 else:
                     self._show(event, run_id)
                 self._caught_up = event.seq
+        self._drop_what_was_shown()
+
+    def _drop_what_was_shown(self) -> None:
+        """Words that wait before a durable event that was caught up with belong to a reply that stands there whole already."""
+        waiting: list[StreamEvent | None] = []
+        while not self._events.empty():
+            waiting.append(self._events.get_nowait())
+        shown = [at for at, event in enumerate(waiting) if event is not None and event.durable and event.seq <= self._caught_up]
+        for event in waiting[max(shown, default=-1) + 1 :] + [event for event in waiting[: max(shown, default=-1) + 1] if event is None]:
+            self._events.put_nowait(event)
 
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended has shown this part of a reply already, word by word."""
