@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.memory import MemoryScope, MemoryType
+from atelier_desk.domain.memory import MemoryFilter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,29 +27,6 @@ MERGE_AT = 2_000
 """Entries added since the large segment was built that make it worth building again."""
 Stems = Sequence[tuple[str, str]]
 """English and French stem of each word."""
-
-
-@dataclass(frozen=True)
-class MemoryFilter:
-    """Which memories a list or search looks at.
-
-    Attributes:
-        scope: ``workflow`` those of ``workflow_id``, ``general`` those of none, ``both`` either; None every memory there is.
-        tags: all of them must be there.
-    """
-
-    workflow_id: str | None = None
-    scope: MemoryScope | None = MemoryScope.BOTH
-    type: MemoryType | None = None
-    tags: tuple[str, ...] = ()
-
-    def accepts_home(self, workflow_id: str | None) -> bool:
-        """Whether memories of this workflow (None: general ones) are looked at."""
-        if self.scope is None:
-            return True
-        if workflow_id is None:
-            return self.scope is not MemoryScope.WORKFLOW
-        return self.scope is not MemoryScope.GENERAL and workflow_id == self.workflow_id
 
 
 @dataclass(frozen=True)

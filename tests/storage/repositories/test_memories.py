@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lexical import MemoryFilter
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock

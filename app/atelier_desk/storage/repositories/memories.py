@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.lexical import Entry, LexicalIndex, LexicalResult, MemoryFilter, pack
+from atelier_desk.storage.lexical import Entry, LexicalIndex, LexicalResult, pack
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store

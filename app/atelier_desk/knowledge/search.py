@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.knowledge import ranking
+from atelier_desk.knowledge.language import language
+from atelier_desk.knowledge.vectors import VectorIndex, accepts
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.memory import ranking
-from atelier_desk.tools.memory.language import language
-from atelier_desk.tools.memory.vectors import VectorIndex, accepts
 
 if TYPE_CHECKING:
     import numpy as np
