@@ -157,7 +157,6 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         begun = time.perf_counter()
         texts = await fill(repositories, embedder, corpus, count)
         filled = time.perf_counter() - begun
-        repositories.memories.reload()
         search = MemorySearch(repositories.memories, embedder, clock)
         before = rss_mb()
         begun = time.perf_counter()
