@@ -485,13 +485,6 @@ class Atelier:
         answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
         self.runs.inactivity_s = settings.inactivity_s
-        self.runs.on_started = self._name
-
-    async def _name(self, workflow: Workflow, content: str) -> None:
-        from atelier_desk.engine.services.naming import placeholders
-
-        if workflow.name in placeholders():
-            await self.workflows.name_after(workflow.id, content)
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError
