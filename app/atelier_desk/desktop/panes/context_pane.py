@@ -29,8 +29,8 @@ from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton
-from atelier_desk.desktop.widgets.format import percent
 from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.figures import percent
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
