@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
@@ -28,6 +29,7 @@ from atelier_desk.domain.events import (
     event_id,
 )
 from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.mend import mended
@@ -89,11 +91,13 @@ class _Head:
     Attributes:
         lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
         known: False when the workflow's row has to be read first.
+        task_version: grows with each commit that changes tasks.
     """
 
     stream_seq: int = 0
     totals: Totals = field(default_factory=Totals)
     known: bool = False
+    task_version: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def learn(self, row: Workflow) -> None:
@@ -302,41 +306,67 @@ class Journal:
             rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
             commit = _commit(batch, list(rows.values()), partial, frames)
-            self._reach("before_commit", batch)
             try:
-                cancelled = await to_the_end(self._repos.journal.commit(commit))
+                cancelled = await self._commit(head, batch, commit)
             except BaseException:
                 for handle in touched.values():
                     handle.stale = handle.state is not None
-                head.known = False
                 raise
-            self._reach("after_commit", batch)
             for run_id, handle in touched.items():
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
-            head.stream_seq, head.totals = batch.stream_seq, batch.totals
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
         return True
 
-    async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None:
-        """Commit an event that belongs to the workflow and to no run: a person changed a task."""
+    async def tasks(self, workflow_id: str) -> dict[str, Task]:
+        """The workflow's tasks by id, in the order of their pane."""
+        return {task.id: task for task in await self._repos.tasks.list(workflow_id, limit=limits.LIST_MAX)}
+
+    def task_version(self, workflow_id: str) -> int:
+        """Another number after each commit that changes tasks: who read them can tell whether they are still as they were."""
+        return self._head(workflow_id).task_version
+
+    async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]:
+        """Commit, in one transaction, what a person changes of the tasks, and give it; such events belong to the workflow and to no run.
+
+        ``decide`` is asked with the tasks as they are when nothing else can come between. Raises what it raises.
+        """
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
+            bodies = decide(await self.tasks(workflow_id))
+            if not bodies:
+                return ()
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
-            event = RunEvent(workflow_id=workflow_id, stream_from=head.stream_seq + 1, time=self._clock.now(), body=body)
-            projection = project_task(body)
-            batch.add(event, projection, stream_events(event, projection.chunks, None))
-            try:
-                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, ())))
-            except BaseException:
-                head.known = False
-                raise
-            head.stream_seq = batch.stream_seq
+            for body in bodies:
+                event = RunEvent(
+                    id=event_id(batch.unit, len(batch.events)),
+                    workflow_id=workflow_id,
+                    stream_from=batch.stream_seq + 1,
+                    time=self._clock.now(),
+                    body=body,
+                )
+                projection = project_task(body)
+                batch.add(event, projection, stream_events(event, projection.chunks, None))
+            cancelled = await self._commit(head, batch, _commit(batch, ()))
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
+        return bodies
+
+    async def _commit(self, head: _Head, batch: _Batch, commit: Commit) -> bool:
+        """Write a batch, however often the wait for it is cancelled, and note where the workflow stands; returns whether it was."""
+        self._reach("before_commit", batch)
+        try:
+            cancelled = await to_the_end(self._repos.journal.commit(commit))
+        except BaseException:
+            head.known = False
+            raise
+        self._reach("after_commit", batch)
+        head.stream_seq, head.totals = batch.stream_seq, batch.totals
+        head.task_version += bool(batch.rows.tasks or batch.rows.deleted_tasks)
+        return cancelled
 
     async def refresh(self, handle: RunHandle) -> None:
         """Read the run again when a commit of it failed; else nothing."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest, RiskName
 from atelier_desk.domain.base import new_id
@@ -20,12 +21,10 @@ from atelier_desk.domain.events import (
     LimitKind,
     OutputShown,
     QuestionAsked,
-    TaskChanged,
     ToolCallStarted,
 )
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import ChunkType
-from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -48,6 +47,8 @@ from atelier_desk.tools.base import (
 from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.control.invoke import unwrap
 from atelier_desk.tools.results import capped
+
+log = logging.getLogger(__name__)
 
 INTERRUPTED = (
     "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
@@ -268,21 +269,40 @@ class ToolCalls:
             done = call_finished(prepared.call.id, prepared.intent.tool, failure)
             await self._env.journal.append(self._handle, done, follow=self._follow)
             return
+        while not await self._attempt(prepared, prepared.tool):
+            log.debug("tasks changed while %s ran: it runs again", prepared.intent.tool)
+
+    async def _attempt(self, prepared: Prepared, tool: Tool) -> bool:
+        """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,
+        and it has to be judged anew."""
+        journal = self._env.journal
+        seen = journal.task_version(self._handle.workflow_id)
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
         outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, self._context(prepared))
         self._env.fault("after_tool")
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
-            await self._env.journal.append(self._handle, self._asked(prepared, outcome))
+            await journal.append(self._handle, self._asked(prepared, outcome))
         elif not isinstance(outcome, ToolResult):
             await self._team(prepared, outcome)
         else:
             outcome = self._noting_edits(prepared, outcome)
             done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
-            await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done, follow=self._follow)
-            if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
+            bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
+            stale = bool(outcome.tasks)
+
+            def decide(_now: RunState) -> list[EventBody] | None:
+                nonlocal stale
+                stale = stale and journal.task_version(self._handle.workflow_id) != seen
+                return None if stale else bodies
+
+            await journal.append_if(self._handle, decide, follow=self._follow)
+            if stale:
+                return False
+            if tool.changes and prepared.intent.effect == Effect.WRITE:
+                self._env.bus.changed(tool.changes, self._handle.workflow_id)
+        return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
         """What a call wants of the team: events that make it wait, or an error for the model."""
@@ -368,9 +388,6 @@ class ToolCalls:
     def _context(self, prepared: Prepared) -> ToolContext:
         env, state = self._env, self._handle.current
 
-        async def task_changed(action: Literal["create", "update", "complete", "delete"], task: Task) -> None:
-            await env.journal.append(self._handle, TaskChanged(action=action, task=task))
-
         def progress(percent: int, text: str) -> None:
             data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
             if text:
@@ -386,7 +403,7 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
-            tasks=env.repos.tasks,
+            tasks=lambda: env.journal.tasks(state.workflow_id),
             memories=env.repos.memories,
             memory_search=env.memory_search,
             reports=env.repos.reports,
@@ -394,7 +411,6 @@ class ToolCalls:
             registry=env.registry,
             team=env.team.desk(self._handle) if env.team is not None else None,
             memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
-            task_changed=task_changed,
             progress=progress,
             now=env.clock.now,
         )

@@ -116,10 +116,7 @@ class WorkflowWriter:
                 )
             )
         loose = tuple(event for event in file.events if not event.run_id)
-        if loose or file.frames:
-            await repos.journal.commit(Commit(events=loose, frames=file.frames))
-        for task in file.tasks:
-            await repos.tasks.save(task)
+        await repos.journal.commit(Commit(events=loose, frames=file.frames, tasks=file.tasks))
         for memory in file.memories:
             await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
         for each in file.reports:
