@@ -81,16 +81,15 @@ def approval_id(state: RunState, call_id: str) -> str:
 
 
 class ToolCalls:
-    """Performs ``ExecuteCalls`` and ``RecoverCalls`` steps of one run; what ``follow`` says is committed with each result."""
+    """Performs the steps of one run that concern calls; what ``follow`` says is committed with each result."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
         self._env = env
         self._handle = handle
         self._follow = follow
-        self._begun: dict[str, Prepared] = {}
 
-    async def execute(self, calls: Sequence[CallState]) -> None:
-        """Run the next call, or the reading calls at the front together; the driver asks again for the rest.
+    async def begin(self, calls: Sequence[CallState]) -> None:
+        """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
 
         Calls a person must allow first are asked about, all at once; those before them run meanwhile.
         """
@@ -101,47 +100,39 @@ class ToolCalls:
             named = [await self._named(request) for request in requests]
             await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
             return
-        batch = self._batch(state, prepared)
-        await self._env.journal.append(self._handle, *(one.intent for one in batch))
-        await self._run_together(batch)
+        await self._env.journal.append(self._handle, *self._intents(state, prepared), follow=self._follow)
 
-    def begin(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
-        """The intents of the calls that ``execute`` would run now, for whoever commits them; ``recover`` then runs these calls.
-
-        Empty when a person must allow one of them first.
-        """
+    def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
+        """What ``begin`` would commit now, for whoever commits what led to it. Empty when a person must allow one of the calls first."""
         prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
         if any(one.asks for one in prepared):
             return []
-        batch = self._batch(state, prepared)
-        self._begun = {one.call.id: one for one in batch}
-        return [one.intent for one in batch]
+        return self._intents(state, prepared)
 
-    def begun(self, calls: Sequence[CallState]) -> list[Prepared]:
-        """Those of some started calls that were begun here and have not run yet. All others were cut off by a kill."""
-        return [self._begun[call.call.id] for call in calls if call.call.id in self._begun]
+    def _intents(self, state: RunState, prepared: list[Prepared]) -> list[EventBody]:
+        """The intents of the calls that begin now; one that cannot run has its result at once."""
+        bodies: list[EventBody] = []
+        for one in self._batch(state, prepared):
+            bodies.append(one.intent)
+            if one.failure is not None:
+                bodies.append(call_finished(one.call.id, one.intent.tool, one.failure))
+        return bodies
 
-    async def _run_together(self, batch: list[Prepared]) -> None:
-        if len(batch) == 1:
-            await self._run(batch[0])
-        else:
-            async with asyncio.TaskGroup() as group:
-                for one in batch:
-                    group.create_task(self._run(one))
+    async def run(self, calls: Sequence[CallState]) -> None:
+        """Run calls whose intents are committed, side by side."""
+        if len(calls) == 1:
+            await self._run(calls[0])
+            return
+        async with asyncio.TaskGroup() as group:
+            for call in calls:
+                group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Run calls that were begun and have not run yet. Calls a kill left open are finished: idempotent ones run again, the others are
-        closed as interrupted."""
-        fresh = self.begun(calls)
-        self._begun = {}
-        if fresh:
-            await self._run_together(fresh)
-            return
+        """Finish calls that were cut off: idempotent ones run again, the others are closed as interrupted."""
         for call in calls:
             assert call.intent is not None
-            tool = self._env.registry.get_tool(call.intent.tool)
-            if tool is not None and call.intent.idempotent:
-                await self._run(Prepared(call=call.call, intent=call.intent, tool=tool))
+            if call.intent.idempotent and self._env.registry.has(call.intent.tool):
+                await self._run(call)
             else:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
 
@@ -173,6 +164,8 @@ class ToolCalls:
             idempotent=tool.operation_idempotent(arguments) if tool else True,
         )
         asks = None if failure is not None or tool is None or allowed else self._asks(state, call, intent, tool)
+        if failure is None and tool is None:
+            failure = registry.unknown(name)
         return Prepared(call=call, intent=intent, tool=tool, failure=failure, asks=asks)
 
     @staticmethod
@@ -263,14 +256,16 @@ class ToolCalls:
             reading += 1
         return prepared[: max(1, min(reading, room))]
 
-    async def _run(self, prepared: Prepared) -> None:
-        if prepared.failure is not None or prepared.tool is None:
-            failure = prepared.failure or self._env.registry.unknown(prepared.intent.tool)
-            done = call_finished(prepared.call.id, prepared.intent.tool, failure)
+    async def _run(self, call: CallState) -> None:
+        intent = call.intent
+        assert intent is not None
+        tool = self._env.registry.get_tool(intent.tool)
+        if tool is None:
+            done = call_finished(intent.call_id, intent.tool, self._env.registry.unknown(intent.tool))
             await self._env.journal.append(self._handle, done, follow=self._follow)
             return
-        while not await self._attempt(prepared, prepared.tool):
-            log.debug("tasks changed while %s ran: it runs again", prepared.intent.tool)
+        while not await self._attempt(Prepared(call.call, intent, tool), tool):
+            log.debug("tasks changed while %s ran: it runs again", intent.tool)
 
     async def _attempt(self, prepared: Prepared, tool: Tool) -> bool:
         """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,
