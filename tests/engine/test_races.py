@@ -544,7 +544,7 @@ async def test_task_a_person_changes_while_a_tool_works_on_it_keeps_both_changes
     async with open_atelier([complete, "Done."]) as atelier:
         workflow = await atelier.workflows.create("w")
         task = (await atelier.tasks.create(workflow.id, "Write")).id
-        read, names = atelier.journal.tasks, ["Write it again"]
+        read, names = atelier.repos.tasks.by_id, ["Write it again"]
 
         async def tasks(workflow_id: str) -> dict[str, Task]:
             found = await read(workflow_id)
@@ -552,7 +552,7 @@ async def test_task_a_person_changes_while_a_tool_works_on_it_keeps_both_changes
                 await atelier.tasks.update(workflow_id, task, name=names.pop())
             return found
 
-        atelier.journal.tasks = tasks  # type: ignore[method-assign]
+        atelier.repos.tasks.by_id = tasks  # type: ignore[method-assign]
         run_id = await atelier.runs.send(workflow.id, "go", agent=agent(tools=("TodoTool",)))
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         [kept] = await atelier.tasks.list(workflow.id)

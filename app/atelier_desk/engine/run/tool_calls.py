@@ -398,7 +398,7 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
-            tasks=lambda: env.journal.tasks(state.workflow_id),
+            tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             memories=env.repos.memories,
             memory_search=env.memory_search,
             reports=env.repos.reports,

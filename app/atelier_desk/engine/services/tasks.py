@@ -28,7 +28,7 @@ class TaskService:
     async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX) -> list[Task]:
         """The tasks in the order of the pane, with the status to show: one whose dependencies are open is blocked."""
         checks.page(limit)
-        tasks = await self._context.journal.tasks(workflow_id)
+        tasks = await self._context.repos.tasks.by_id(workflow_id)
         shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
         return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
@@ -37,6 +38,10 @@ class TaskRepository(Repository[Task]):
             status=status.value if status is not None else "",
             limit=page_size(limit),
         )
+
+    async def by_id(self, workflow_id: str) -> dict[str, Task]:
+        """All tasks of a workflow by id, in the order of their pane."""
+        return {task.id: task for task in await self.list(workflow_id, limit=limits.LIST_MAX)}
 
     async def across(self, limit: int, offset: int = 0) -> builtins.list[Task]:
         """Tasks of all workflows that are not in the bin, those of one workflow together, in the order of its pane."""
