@@ -92,7 +92,7 @@ async def test_a_persons_tasks_are_on_every_branch_and_their_edits_where_the_tas
         assert await shown(atelier, workflow_id) == {"Plan": "completed", "More": "pending", "Mine": "pending"}
         plan, more, _mine = await atelier.tasks.list(workflow_id)
         await atelier.tasks.update(workflow_id, plan.id, name="The plan")
-        await atelier.tasks.reorder(workflow_id, plan.id, more.id)
+        await atelier.tasks.move(workflow_id, plan.id, more.id)
         await atelier.tasks.set_status(workflow_id, more.id, "in_progress")
         await atelier.workflows.select_branch(workflow_id, second)
         assert await shown(atelier, workflow_id) == {"The plan": "pending", "Mine": "pending"}

@@ -66,17 +66,17 @@ async def test_a_task_is_put_behind_another_one_or_first(open_atelier: Opener) -
         workflow = await atelier.workflows.create("x")
         a, b, c = [await atelier.tasks.create(workflow.id, name) for name in "abc"]
         recorder = Recorder(atelier)
-        assert (await atelier.tasks.reorder(workflow.id, c.id, a.id)).position == 2.0
+        assert (await atelier.tasks.move(workflow.id, c.id, a.id)).position == 2.0
         assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["a", "c", "b"]
-        await atelier.tasks.reorder(workflow.id, b.id)
+        await atelier.tasks.move(workflow.id, b.id)
         assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["b", "a", "c"]
         told = len(recorder.events)
-        await atelier.tasks.reorder(workflow.id, b.id)
-        await atelier.tasks.reorder(workflow.id, b.id, b.id)
+        await atelier.tasks.move(workflow.id, b.id)
+        await atelier.tasks.move(workflow.id, b.id, b.id)
         assert len(recorder.events) == told
-        for wrong in (("missing", None), (a.id, "missing")):
+        for wrong in (("missing", ""), (a.id, "missing")):
             with pytest.raises(NotFoundError):
-                await atelier.tasks.reorder(workflow.id, *wrong)
+                await atelier.tasks.move(workflow.id, *wrong)
 
 
 async def test_bad_input_is_explained(open_atelier: Opener) -> None:

@@ -118,6 +118,19 @@ class TaskService:
 
         return await self._change(workflow_id, decide)
 
+    async def edit(self, task: Task, **fields: Any) -> Task:
+        """Save what differs from ``task``: the fields first, then the status, which may depend on the dependencies, then how long it took,
+        because completing measures that."""
+        status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
+        changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
+        if changed:
+            await self.update(task.workflow_id, task.id, **changed)
+        if status is not task.status:
+            await self.set_status(task.workflow_id, task.id, status)
+        if taken is not None:
+            await self.update(task.workflow_id, task.id, duration_ms=taken)
+        return await self.get(task.workflow_id, task.id)
+
     async def complete(self, workflow_id: str, task_id: str) -> Task:
         return await self.set_status(workflow_id, task_id, TaskStatus.COMPLETED)
 
@@ -134,15 +147,19 @@ class TaskService:
 
         return await self._change(task.workflow_id, decide)
 
-    async def reorder(self, workflow_id: str, task_id: str, after: str | None = None) -> Task:
-        """Put a task behind another one, or first when ``after`` is None. Only the tasks whose place changed are recorded."""
+    async def move(self, workflow_id: str, task_id: str, after: str = "") -> Task:
+        """Put a task behind another one; an empty ``after`` puts it first. Only the tasks whose place changed are recorded.
+
+        Raises:
+            NotFoundError: one of them is not there.
+        """
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             task = _find(tasks, task_id)
             if after == task_id:
                 return []
             ordered = [each for each in sorted(tasks.values(), key=_place) if each.id != task_id]
-            ordered.insert(0 if after is None else ordered.index(_find(tasks, after)) + 1, task)
+            ordered.insert(ordered.index(_find(tasks, after)) + 1 if after else 0, task)
             placed = [each.model_copy(update={"position": float(number)}) for number, each in enumerate(ordered, 1)]
             return [todo_rules.change(tasks[each.id], each) for each in placed if each.position != tasks[each.id].position]
 
