@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.basic import label
+from atelier_desk.desktop.widgets.basic import fill, label
 
 
 class EmptyState(QWidget):
@@ -22,16 +22,12 @@ class EmptyState(QWidget):
         self._hint = label(hint, "muted", self, wrap=True)
         self.button = QPushButton(self)
         self.button.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 24, 16, 24)
-        layout.setSpacing(8)
-        layout.addStretch(1)
+        layout = fill(QVBoxLayout(self), 1, margins=(16, 24, 16, 24), spacing=8)
         for widget in (self._icon, self._title, self._hint):
             if isinstance(widget, QLabel):
                 widget.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             layout.addWidget(widget)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(2)
+        fill(layout, (self.button, 0, Qt.AlignmentFlag.AlignHCenter), 2)
         self._hint.setVisible(bool(hint))
         theme().changed.connect(self._dress)
         self._dress()
