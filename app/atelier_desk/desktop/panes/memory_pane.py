@@ -14,8 +14,8 @@ from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory_filters import MemoryFilters
 from atelier_desk.desktop.panes.memory_list import MemoryListView, MemoryRow
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import Memory
 from atelier_desk.i18n import N_, _
@@ -44,18 +44,12 @@ class MemoryPane(Pane):
         self._complete = True
         self._in_place = False
         self._add = self.add_tool("plus", self.add)
-        self.search = QLineEdit(self)
-        self.search.setObjectName("memory-search")
+        self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-        mark(self.search, "search")
         self.filters = MemoryFilters(self)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.search, 1)
-        row.addWidget(self.filters.button)
-        self.column.addLayout(row)
-        self.column.addWidget(self.filters)
+        row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
+        fill(self.column, row, self.filters)
         self.found = label("", "small", self)
         self.found.hide()
         self.column.addWidget(self.found)
@@ -78,6 +72,8 @@ class MemoryPane(Pane):
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
+        say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        say(self.list, name=N_("Memories"))
         self.retranslate()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
@@ -150,10 +146,6 @@ class MemoryPane(Pane):
         self._add.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self._add.describe(_("Add a memory"), "Ctrl+Shift+M")
-        self.search.setPlaceholderText(_("Search memories"))
-        self.search.setAccessibleName(_("Search memories"))
-        self.list.setAccessibleName(_("Memories"))
         self._show()
         self.list.viewport().update()
 
