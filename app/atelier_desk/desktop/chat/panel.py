@@ -24,7 +24,7 @@ from atelier_desk.desktop.chat.view import ChatView
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import EmptyState, Translated
+from atelier_desk.desktop.widgets import EmptyState, Translated, fill
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -97,24 +97,13 @@ class ChatPanel(Translated, QWidget):
         holder = QWidget(middle)
         QVBoxLayout(holder).addWidget(self.empty, 0, Qt.AlignmentFlag.AlignVCenter)
         self._stack.addWidget(holder)
-        bottom = self._bottom = QHBoxLayout()
-        bottom.setContentsMargins(*_BOTTOM)
-        bottom.addStretch(1)
-        below = QVBoxLayout()
-        below.setSpacing(4)
+        bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        below.addLayout(self._above_composer)
-        below.addWidget(self.composer)
+        below = fill(QVBoxLayout(), self._above_composer, self.composer, spacing=4)
         bottom.addLayout(below, 100)
         bottom.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.find_bar)
-        column.addWidget(middle, 1)
-        column.addLayout(bottom)
+        fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
 
     def _connect(self) -> None:
