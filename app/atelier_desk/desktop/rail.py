@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -49,11 +49,8 @@ class _DockTitle(Translated, QWidget):
         self._dock, self._name = dock, name
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._text = ElidedLabel("", self)
-        mark(self._text, "small")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.addWidget(self._text, 1)
+        self._text = control(ElidedLabel("", self), look="small")
+        fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
 
@@ -76,16 +73,11 @@ class _DockButtons(Translated, QWidget):
     def __init__(self, dock: QDockWidget, name: str) -> None:
         super().__init__()
         self._dock, self._name = dock, name
-        self._float = IconButton("external-link", parent=self, size=12)
-        self._float.setObjectName(f"float-{name}")
-        self._close = IconButton("x", parent=self, size=12)
-        self._close.setObjectName(f"hide-{name}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._float)
-        row.addWidget(self._close)
-        self._float.clicked.connect(lambda *_: dock.setFloating(not dock.isFloating()))
+        self._float = control(
+            IconButton("external-link", parent=self, size=12), f"float-{name}", on=lambda: dock.setFloating(not dock.isFloating())
+        )
+        self._close = control(IconButton("x", parent=self, size=12), f"hide-{name}")
+        fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
@@ -124,8 +116,7 @@ class Rail(Translated, QWidget):
         dock.setAllowedAreas(sides | Qt.DockWidgetArea.BottomDockWidgetArea if name in DRAWER else sides)
         dock.setTitleBarWidget(_DockTitle(dock, name))
         dock.setWindowTitle(_(TITLES[name]))
-        holder = QWidget(dock)
-        mark(holder, "side")
+        holder = control(QWidget(dock), look="side")
         holder.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         dock.setWidget(holder)
         return dock
