@@ -141,10 +141,12 @@ def test_problems_become_toasts(program: Program) -> None:
 async def test_language_change_reaches_every_part(program: Program) -> None:
     await program.start(workflow="w1")
     switch_language("fr")
+    await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Réglages"
     assert program.window.chat.composer.field.accessibleName() == "Message"
     assert program.window.chat.composer.attach.accessibleName() == "Joindre des images"
     switch_language("en")
+    await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Settings"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -205,6 +205,7 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
     buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
     assert [button.text() for button in buttons] == ["Cancel", "Send"]
     switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
 
 
@@ -213,6 +214,7 @@ def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, hos
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
     assert "Attached picture" in names
     switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
 
 
@@ -233,6 +235,7 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
     qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
     assert (text.isHidden(), bubble.fit(600)) == (True, closed)
     switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert "16 caractères" in buttons[0].text()
 
 
