@@ -25,7 +25,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import EmptyState, Translated, fill
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -71,7 +71,12 @@ class ChatPanel(Translated, QWidget):
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
-        self.empty = EmptyState("sparkles", parent=self)
+        self.empty = EmptyState(
+            "sparkles",
+            N_("What shall we do?"),
+            N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
+            parent=self,
+        )
         self.composer = Composer(self)
         self._running = False
         self._sent = 0
@@ -380,6 +385,5 @@ class ChatPanel(Translated, QWidget):
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("What shall we do?"), _("Write a goal below. The agent plans, uses tools and asks when it needs you."))
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))

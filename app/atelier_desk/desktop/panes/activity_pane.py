@@ -26,10 +26,9 @@ from atelier_desk.desktop.panes.activity_list import ActivityListView, entry_det
 from atelier_desk.desktop.panes.activity_log import ActivityLog, Entry
 from atelier_desk.desktop.panes.agent_tree import AgentTree
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
 from atelier_desk.domain.stream import StreamEvent
 from atelier_desk.i18n import N_, _
 
@@ -76,7 +75,9 @@ class ActivityPane(Pane):
         self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
         self._build_filter()
         self.list = ActivityListView(self)
-        self.empty = PaneEmpty("activity", self)
+        self.empty = EmptyState(
+            "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
+        )
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
@@ -265,7 +266,6 @@ class ActivityPane(Pane):
     def retranslate(self) -> None:
         for row, text in enumerate((_("All"), _("Tool calls"), _("Errors"), _("Events"))):
             self.group.setItemText(row, text)
-        self.empty.set_texts(_("Nothing has run yet"), _("Tool calls and events of the current run appear here."))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------

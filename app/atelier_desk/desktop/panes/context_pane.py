@@ -23,12 +23,11 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes import context_text as words
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context_parts import PartsBar
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
 from atelier_desk.desktop.widgets.format import percent
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _
@@ -68,7 +67,9 @@ class ContextPane(SeenPane):
         self.tools.addWidget(self.agent)
         self._copy = self.add_tool("copy", self.copy_json)
         self._copy.setObjectName("context-copy")
-        self.empty = PaneEmpty("layers", self)
+        self.empty = EmptyState(
+            "layers", N_("No request yet"), N_("What is sent to the model appears here, exactly as it was."), parent=self
+        )
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         for part in (self._build_requests(), self._build_rows(), self._build_details()):
@@ -421,5 +422,4 @@ class ContextPane(SeenPane):
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("No request yet"), _("What is sent to the model appears here, exactly as it was."))
         self._show()

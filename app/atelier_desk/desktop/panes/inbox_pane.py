@@ -10,13 +10,12 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import Pane
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.inbox_cards import ParentQuestionCard, QuestionCard
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -48,7 +47,9 @@ class InboxPane(Pane):
         self._clock.timeout.connect(self._show)
         self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
-        self.empty = PaneEmpty("inbox", self)
+        self.empty = EmptyState(
+            "inbox", N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."), parent=self
+        )
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
@@ -157,5 +158,4 @@ class InboxPane(Pane):
         return False
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("No open questions"), _("When an agent asks you something or needs your permission, it waits here."))
         self._show()

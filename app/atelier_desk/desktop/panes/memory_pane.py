@@ -9,13 +9,12 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory_filters import MemoryFilters
 from atelier_desk.desktop.panes.memory_list import MemoryListView, MemoryRow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import Memory
 from atelier_desk.i18n import N_, _
@@ -54,7 +53,7 @@ class MemoryPane(Pane):
         self.found.hide()
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
-        self.empty = PaneEmpty("brain", self)
+        self.empty = EmptyState("brain", parent=self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -140,9 +139,9 @@ class MemoryPane(Pane):
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self.search.text().strip() or self.filters.active:
-            self.empty.set_texts(_("Nothing found"), _("Try other words or fewer filters."))
+            self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
-            self.empty.set_texts(_("No memories yet"), _("What agents or you want kept appears here."))
+            self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
         self._add.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:

@@ -10,11 +10,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
@@ -54,7 +53,7 @@ class ReportsPane(Pane):
         self._text = ""
         self._damaged = False
         self._stack = QStackedWidget(self)
-        self.empty = PaneEmpty("file-text", self)
+        self.empty = EmptyState("file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self)
         self.list = _List(self)
         self.list.setObjectName("report-list")
         dress_list(self.list)
@@ -158,7 +157,6 @@ class ReportsPane(Pane):
             self._stack.setCurrentWidget(self.list if count else self.empty)
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("No reports yet"), _("Reports that agents write appear here."))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------

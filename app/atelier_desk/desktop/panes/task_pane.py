@@ -10,13 +10,12 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.task_dialog import TaskDialog
 from atelier_desk.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.task_order import arrange, progress
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, control, fill, say
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_, _
@@ -42,8 +41,10 @@ class TaskPane(Pane):
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
-        self.empty = PaneEmpty("list-todo", self)
-        self.empty.on_button(self.add)
+        self.empty = EmptyState(
+            "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
+        )
+        self.empty.button.clicked.connect(lambda *_: self.add())
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -97,7 +98,6 @@ class TaskPane(Pane):
         self.empty.button.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("No tasks yet"), _("The agent's plan appears here, and you can add to it."), _("Add a task"))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------

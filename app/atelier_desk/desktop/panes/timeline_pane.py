@@ -8,14 +8,13 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
 
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.timeline_key import TimelineKey
 from atelier_desk.desktop.panes.timeline_list import TimelineList
 from atelier_desk.desktop.panes.timeline_view import ZOOM, TimelineView
 from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, control, fill, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _, ngettext
@@ -72,7 +71,9 @@ class TimelinePane(SeenPane):
         ):
             button.setObjectName(f"timeline-{name}")
         self.view, self.list = TimelineView(self), TimelineList(self)
-        self.empty = PaneEmpty("chart-gantt", self)
+        self.empty = EmptyState(
+            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did when appears here while it works."), parent=self
+        )
         self.status = control(ElidedLabel("", self), look="small")
         self.key = TimelineKey(self)
         below = self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -232,5 +233,4 @@ class TimelinePane(SeenPane):
             self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("Nothing has run yet"), _("What each agent did when appears here while it works."))
         self._show()

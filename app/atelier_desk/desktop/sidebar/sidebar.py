@@ -291,9 +291,9 @@ class Sidebar(Translated, QWidget):
 
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(_("Nothing found"), _("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
+            self.empty.set_texts(N_("Nothing found"), N_("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
         else:
-            self.empty.set_texts(_("No workflows yet"), _("Write a first message to begin one."))
+            self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
 
     def retranslate(self) -> None:
         self.model.regroup()
