@@ -103,7 +103,7 @@ async def test_panes_float_and_hide(program: Program) -> None:
     assert rail.docks["tasks"].isFloating()
     program.window.toggle_panes()
     assert not rail.visible
-    program.window.show_memory()
+    program.window.actions_["show-memory"].trigger()
     assert not rail.docks["memory"].isHidden()
 
 

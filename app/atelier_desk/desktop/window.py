@@ -68,6 +68,7 @@ class MainWindow(Translated, WindowActions):
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
+        self._add_pane_actions()
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()

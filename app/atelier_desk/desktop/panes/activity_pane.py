@@ -149,9 +149,6 @@ class ActivityPane(Pane):
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    def title(self) -> str:
-        return _("Activity")
-
     def reload(self) -> None:
         self.log.clear()
         self.team.set_workflow(self.workflow_id)

@@ -66,10 +66,6 @@ class Pane(Translated, QWidget):
         """Read everything again; called when the workflow or one of ``topics`` changed."""
         raise NotImplementedError
 
-    def title(self) -> str:
-        """The pane's name for tabs and menus."""
-        raise NotImplementedError
-
     def on_stream(self, event: StreamEvent) -> None:
         """An event of any workflow; most panes only care for a few of their own workflow."""
 

@@ -158,9 +158,6 @@ class ContextPane(SeenPane):
         self._hold_rows()
         self._turn_body()
 
-    def title(self) -> str:
-        return _("Context")
-
     # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:

@@ -17,7 +17,7 @@ from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -67,9 +67,6 @@ class InboxPane(Pane):
         theme().changed.connect(self._limit_cards)
         say(self.heading, N_("QUESTIONS"))
         self.retranslate()
-
-    def title(self) -> str:
-        return _("Questions")
 
     def set_workflow(self, workflow_id: str) -> None:
         """The inbox is the same for every workflow."""

@@ -77,9 +77,6 @@ class MemoryPane(Pane):
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    def title(self) -> str:
-        return _("Memory")
-
     def _query(self) -> dict[str, Any]:
         return {"workflow_id": self.workflow_id, **self.filters.query()}
 

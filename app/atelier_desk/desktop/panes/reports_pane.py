@@ -105,9 +105,6 @@ class ReportsPane(Pane):
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    def title(self) -> str:
-        return _("Reports")
-
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open = ""

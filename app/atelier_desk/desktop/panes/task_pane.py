@@ -63,9 +63,6 @@ class TaskPane(Pane):
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    def title(self) -> str:
-        return _("Tasks")
-
     def reload(self) -> None:
         self.jobs.start(self._load(self.workflow_id), "load")
 

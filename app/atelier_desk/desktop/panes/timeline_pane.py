@@ -102,9 +102,6 @@ class TimelinePane(SeenPane):
         self.view.activated.connect(self._open)
         self.list.span_activated.connect(self._open)
 
-    def title(self) -> str:
-        return _("Timeline")
-
     # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
