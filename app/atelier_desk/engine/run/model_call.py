@@ -21,6 +21,7 @@ from atelier_desk.domain.chat import (
     ChatMessage,
     ChatReply,
     ChatRequest,
+    FinishReason,
     ReasoningDelta,
     ReplyDone,
     RetryDelta,
@@ -54,7 +55,7 @@ from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import context, prompt
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.replies import counted, judged, unique_calls
+from atelier_desk.engine.run.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.silence import watched
 from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.engine.team.port import TeamPort
@@ -330,8 +331,11 @@ class ModelCall:
             retry=self._handle.current.parent_run_id is None,
         )
         reply: ChatReply | None = None
+        length = Length(reply_tokens)
         async with aclosing(self._watched(opened.plain.stream(request))) as deltas:
             async for delta in deltas:
+                if length.over(delta):
+                    break
                 if isinstance(delta, ReplyDone):
                     reply = delta.reply
         if reply is None:
@@ -341,10 +345,13 @@ class ModelCall:
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
-        began = self._env.clock.monotonic()
+        began, length = self._env.clock.monotonic(), Length(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
+                if length.over(delta):
+                    log.warning("the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens)
+                    return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=FinishReason.LENGTH)
                 if isinstance(delta, TextDelta):
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
