@@ -16,8 +16,10 @@ from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.memory.search import MemorySearch
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.services import ToolServices
 from tests.support.clock import ManualClock
 
 DIMENSION = 8
@@ -86,8 +88,13 @@ def search(repos: Repositories, embedder: WordEmbedder, clock: ManualClock) -> M
 
 
 @pytest.fixture
-def registry() -> ToolRegistry:
-    return create_default_tool_registry()
+def services(repos: Repositories, search: MemorySearch) -> ToolServices:
+    return ToolServices(memories=repos.memories, memory_search=search, reports=repos.reports)
+
+
+@pytest.fixture
+def registry(services: ToolServices) -> ToolRegistry:
+    return create_default_tool_registry(services)
 
 
 class Calls:
@@ -97,14 +104,19 @@ class Calls:
         self.registry = registry
         self.context = context
         self.announced: list[tuple[str, Task]] = []
+        self.states: dict[str, dict[str, Any]] = {}
         self._count = 0
 
     async def outcome(self, tool: str, call_id: str = "", **arguments: Any) -> Outcome:
         from dataclasses import replace
 
         self._count += 1
-        context = replace(self.context, call_id=call_id or f"call-{self._count}", task_changed=self._changed)
-        return await self.registry.execute(tool, arguments, context)
+        state = self.states.get(tool, {})
+        context = replace(self.context, call_id=call_id or f"call-{self._count}", task_changed=self._changed, state=state)
+        outcome = await self.registry.execute(tool, arguments, context)
+        if isinstance(outcome, ToolResult) and outcome.state is not None:
+            self.states[tool] = outcome.state
+        return outcome
 
     async def __call__(self, tool: str, call_id: str = "", **arguments: Any) -> dict[str, Any]:
         result = await self.outcome(tool, call_id, **arguments)
@@ -116,7 +128,7 @@ class Calls:
 
 
 @pytest.fixture
-def context(repos: Repositories, workflow: Workflow, search: MemorySearch, registry: ToolRegistry, clock: ManualClock) -> ToolContext:
+def context(repos: Repositories, workflow: Workflow, clock: ManualClock) -> ToolContext:
     return ToolContext(
         workflow_id=workflow.id,
         run_id="run-1",
@@ -124,10 +136,6 @@ def context(repos: Repositories, workflow: Workflow, search: MemorySearch, regis
         agent_id="agent-1",
         agent_name="Assistant",
         tasks=repos.tasks,
-        memories=repos.memories,
-        memory_search=search,
-        reports=repos.reports,
-        registry=registry,
         now=clock.now,
     )
 
@@ -141,7 +149,14 @@ MakeCalls = Callable[..., Calls]
 
 
 @pytest.fixture
-def calls_with(registry: ToolRegistry, context: ToolContext) -> MakeCalls:
+def calls_with(registry: ToolRegistry, context: ToolContext, services: ToolServices) -> MakeCalls:
+    """Calls with other facts, or with other services for all calls of the test."""
     from dataclasses import replace
 
-    return lambda **changes: Calls(registry, replace(context, **changes))
+    def make(**changes: Any) -> Calls:
+        for name in ToolServices.__slots__:
+            if name in changes:
+                setattr(services, name, changes.pop(name))
+        return Calls(registry, replace(context, **changes))
+
+    return make

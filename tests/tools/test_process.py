@@ -88,10 +88,10 @@ async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress
             async def who(context: ToolContext) -> str:
                 """Says what it knows."""
                 context.progress(40, "nearly")
-                return f"{context.workflow_id} {context.idempotency_key} {context.memories}"
+                return f"{context.workflow_id} {context.idempotency_key} {context.workspace} {context.tasks}"
         ''')
     )
-    assert (await loaded.data("who"))["result"] == f"{context.workflow_id} {context.idempotency_key} None"
+    assert (await loaded.data("who"))["result"] == f"{context.workflow_id} {context.idempotency_key} None None"
     assert told == [(40, "nearly")]
 
 
@@ -292,7 +292,7 @@ asyncio.run(ToolProcesses().call(tool_file(folder, HANGS), "hang", {"folder": st
 
 def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
     facts = dict.fromkeys(("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "language"), "") | {
-        "depth": 0, "enabled_tools": None, "memory_scope": {},
+        "depth": 0, "enabled_tools": None, "state": {}, "workspace": None,
     }  # fmt: skip
     program = subprocess.Popen([sys.executable, "-c", PARENT.replace("FACTS", repr(facts)), str(tmp_path)])
     try:

@@ -14,8 +14,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.event_base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team_events import (
@@ -189,7 +191,7 @@ class ToolsRefused(Event):
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
-    ``tool`` is what runs, ``via`` the control tool that named it.
+    ``tool`` is what runs, ``via`` the control tool that named it; the rest is what the tool said of this call.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -202,12 +204,17 @@ class ToolCallStarted(Event):
     effect: str = "read"
     risk: str = "low"
     idempotent: bool = False
+    subjects: Subjects = Subjects()
+    presentation: Presentation = Presentation()
 
 
 class ToolCallFinished(Event):
     """The result, as JSON for the journal and as text for the model.
 
-    ``end`` ends the run (task_complete, task_abandon).
+    Attributes:
+        end: the tool ended the run.
+        parts: texts, pictures, kept files and changes of files.
+        state: what the tool's later calls in this run find as their state; None leaves it.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -221,6 +228,8 @@ class ToolCallFinished(Event):
     code: str = ""
     duration_ms: int = 0
     truncated: bool = False
+    parts: tuple[ResultPart, ...] = ()
+    state: dict[str, Any] | None = None
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
 

@@ -70,7 +70,7 @@ Plan = Ready | CutResults | Summarise | Shorten
 def entry_tokens(entry: Entry, factor: float) -> float:
     """Estimated tokens of one entry, calls and images counted."""
     size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
-    return (size + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
+    return (size + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
@@ -131,7 +131,8 @@ def plan(
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
-    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and not e.pinned and len(shortened(e.text)) < len(e.text))
+    results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.pinned]
+    return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
 def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
@@ -211,8 +212,8 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                message = ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success)
-                out.append((message, entry))
+                result = {"tool_call_id": entry.call_id, "name": name, "success": entry.success, "images": entry.shown_images}
+                out.append((ChatMessage(role=Role.TOOL, content=entry.text, **result), entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:

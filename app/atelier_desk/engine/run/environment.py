@@ -18,8 +18,6 @@ from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.base import QuestionGate
-from atelier_desk.tools.memory.search import MemorySearch
 from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -44,15 +42,12 @@ class RunEnvironment:
     gateway: ModelGateway
     clock: Clock
     default_agent: Callable[[str], Awaitable[AgentConfig]]
-    memory_search: MemorySearch | None = None
-    questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     team: TeamPort | None = None
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
-    memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
 
     @property
     def teams(self) -> TeamPort:

@@ -62,7 +62,6 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
 from atelier_desk.llm.tool_refusal import refuses_tools
 from atelier_desk.policy import budget
-from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
@@ -83,7 +82,7 @@ def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False)
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone."""
     names = direct_names(env, state)
-    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not is_control_tool(name)]))
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not env.registry.is_control_tool(name)]))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
