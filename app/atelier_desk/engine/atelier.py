@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.workflows import WorkflowService
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
 
@@ -434,7 +434,7 @@ class Atelier:
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
         from atelier_desk.engine.embedding import create_embedder, needs_server
-        from atelier_desk.tools.memory.search import MemorySearch
+        from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
@@ -493,13 +493,6 @@ class Atelier:
         answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
         self.runs.inactivity_s = settings.inactivity_s
-        self.runs.on_started = self._name
-
-    async def _name(self, workflow: Workflow, content: str) -> None:
-        from atelier_desk.engine.services.naming import placeholders
-
-        if workflow.name in placeholders():
-            await self.workflows.name_after(workflow.id, content)
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -239,8 +239,10 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
+        workflow: Mapping[str, str] | None = None,
     ) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them. ``frames`` are kept in the same transaction.
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and the columns ``workflow`` of the
+        workflow's row, are kept in the same transaction.
 
         So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
         nothing else can come between. A copy of the workflow can still be cut before what follows.
@@ -250,7 +252,7 @@ class Journal:
             ConflictError: the run is over.
             Exception: whatever ``follow`` raises; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, workflow)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
@@ -278,6 +280,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
+        workflow: Mapping[str, str] | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -290,6 +293,7 @@ class Journal:
                 return False
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
             touched = {part.handle.run_id: part.handle for part in parts}
+            batch.rows.workflow.update(workflow or {})
             for part in parts:
                 for body in part.bodies:
                     self._add(batch, part.handle, body)

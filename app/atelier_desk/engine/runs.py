@@ -23,6 +23,7 @@ from atelier_desk.engine.live import LiveRuns
 from atelier_desk.engine.messages import IMAGE_BYTES, MOST_IMAGES, check_message
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.services.naming import name_from, placeholders
 from atelier_desk.engine.steering import Steering
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
@@ -45,8 +46,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-async def _nothing(workflow: Workflow, content: str) -> None:
-    return None
+def _named(row: Workflow, content: str) -> dict[str, str]:
+    """The name a workflow that nobody named gets from its first message, as a column of its row."""
+    name = name_from(content) if row.name in placeholders() else ""
+    return {"name": name} if name else {}
 
 
 class RunManager(Steering):
@@ -54,7 +57,6 @@ class RunManager(Steering):
 
     Attributes:
         resolve_agent: finds who answers in a workflow when the caller does not say.
-        on_started: called with the workflow and the message after a run has started; names new workflows.
     """
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
@@ -66,7 +68,6 @@ class RunManager(Steering):
         self._settings: Settings | None = None
         self._unlisten = env.bus.on_changed(self._changed)
         self.resolve_agent = resolve_agent
-        self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
 
     @property
     def slots(self) -> int:
@@ -181,16 +182,11 @@ class RunManager(Steering):
         )
         self._env.journal.learn(row)
         try:
-            await self._env.journal.append(handle, started, message)
+            await self._env.journal.append(handle, started, message, workflow=_named(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:
                 self._runs.drive(self._runs.add(handle))
-        try:
-            await self.on_started(row, message.content)
-        except AtelierError as error:
-            # The turn is under way: who sent it must not send it again because of a name.
-            log.warning("what follows the start of run %s failed: %s", run_id, error)
         return run_id
 
     # -- what there is -------------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 

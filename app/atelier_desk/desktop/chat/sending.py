@@ -1,4 +1,4 @@
-"""What goes with a message: its pictures, who answers, and a name for a new workflow."""
+"""What goes with a message: its pictures, and who answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def send_message(
     strategy: str,
     stepping: bool = False,
 ) -> None:
-    """On the engine's loop: send the message, then name a workflow nobody named."""
+    """On the engine's loop: send the message."""
     from atelier_desk.domain.chat import ImagePart
     from atelier_desk.domain.events import Dispatch
     from atelier_desk.domain.workflow import RunMode
@@ -29,7 +29,6 @@ async def send_message(
     parts = tuple(ImagePart(**image) for image in images)
     how = {"mode": RunMode.STEPPING} if stepping else {}
     await atelier.runs.send(workflow_id, text, agent=config, agent_id=agent_id, images=parts, strategy=Dispatch(strategy), **how)
-    await atelier.workflows.name_after(workflow_id, text)
 
 
 async def encoded(images: Any) -> list[dict[str, str]]:

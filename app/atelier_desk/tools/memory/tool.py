@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.storage.lexical import MemoryFilter
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
