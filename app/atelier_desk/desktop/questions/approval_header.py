@@ -40,6 +40,8 @@ class ApprovalHeader(QWidget):
         self._icon = QLabel(self)
         self._title = label("", "strong", self, wrap=True)
         self._title.setObjectName("approval-title")
+        self._call = label("", "muted", self, wrap=True)
+        self._call.setObjectName("approval-summary")
         self._lineage = label("", "small", self, wrap=True)
         self._lineage.setObjectName("approval-lineage")
         for text in (self._title, self._lineage):
@@ -79,6 +81,7 @@ class ApprovalHeader(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(line)
+        column.addWidget(self._call)
         column.addWidget(self._lineage)
         column.addLayout(below)
 
@@ -86,6 +89,9 @@ class ApprovalHeader(QWidget):
         """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
+        told = wording.summary(request)
+        self._call.setText(told)
+        self._call.setVisible(bool(told))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
         self._place.setText(f"{where} · {ago(request.created_at)}")

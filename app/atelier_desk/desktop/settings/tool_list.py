@@ -9,8 +9,8 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, label
 from atelier_desk.i18n import N_, _
 
@@ -29,10 +29,14 @@ class ParameterInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """A tool to be shown: ``section`` is an English text to be translated where it is known; ``told`` is written for models."""
+    """A tool to be shown: ``section``, ``title`` and ``purpose`` are English texts to be translated where they are known; ``told`` is
+    written for models."""
 
     name: str
     section: str
+    title: str
+    purpose: str
+    icon: str
     told: str
     parameters: tuple[ParameterInfo, ...]
 
@@ -52,7 +56,7 @@ def _info(tool: Any, section: str) -> ToolInfo:
     parameters = tuple(
         ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
     )
-    return ToolInfo(tool.name, section, tool.description.strip(), parameters)
+    return ToolInfo(tool.name, section, tool.title, tool.purpose, tool.icon, tool.description.strip(), parameters)
 
 
 def _kind(schema: dict[str, Any]) -> str:
@@ -81,11 +85,13 @@ class ToolFold(QWidget):
         row = QHBoxLayout(self.head)
         row.setContentsMargins(6, 0, 6, 0)
         row.setSpacing(10)
-        name = label(info.name, "strong", self.head)
+        self._icon = QLabel(self.head)
+        name = label(self._title(), "strong", self.head)
         row.addWidget(self._chevron)
+        row.addWidget(self._icon)
         row.addWidget(name)
         row.addWidget(summary, 1)
-        for part in (self._chevron, name, summary):
+        for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -111,7 +117,10 @@ class ToolFold(QWidget):
         self._dress()
 
     def _summary(self) -> str:
-        return _(SUMMARIES[self.info.name]) if self.info.name in SUMMARIES else (self.info.told.splitlines() or [""])[0]
+        return _(self.info.purpose) or (self.info.told.splitlines() or [""])[0]
+
+    def _title(self) -> str:
+        return f"{_(self.info.title)} · {self.info.name}" if self.info.title else self.info.name
 
     def _build(self) -> QWidget:
         body = QWidget(self)
@@ -138,8 +147,9 @@ class ToolFold(QWidget):
         self.head.setFixedHeight(look.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"
         self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
+        self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("folded")
-        self.head.setAccessibleName(f"{self.info.name}, {state}")
+        self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(self._summary())
 
 

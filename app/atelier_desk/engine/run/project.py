@@ -335,6 +335,7 @@ def _question_payload(question: UserQuestion) -> dict[str, Any]:
     spec = question.spec
     payload: dict[str, Any] = {
         "question_id": question.id,
+        "call_id": question.call_id,
         "question": spec.question,
         "question_type": spec.question_type.value,
         "text_required": spec.text_required,
