@@ -7,14 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.task import Task
 from atelier_desk.tools.team import Team
-
-if TYPE_CHECKING:
-    from atelier_desk.storage.repositories import TaskRepository
 
 
 class Cancellation:
@@ -42,7 +39,7 @@ class ToolContext:
         state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
         team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
         cancelled: true once the call was stopped or its time is over.
-        task_changed: tell the run that a task changed (journal, stream).
+        tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
     """
 
@@ -58,8 +55,7 @@ class ToolContext:
     state: Mapping[str, Any] = field(default_factory=dict)
     team: Team | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
-    tasks: TaskRepository | None = None
-    task_changed: Callable[[Literal["create", "update", "complete", "delete"], Task], Awaitable[None]] | None = None
+    tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.parts import FileChange, PicturePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.team import ChildPlan, TeamCall
@@ -29,6 +30,7 @@ class ToolResult:
     Attributes:
         data: the JSON object the model reads: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
         end: the run ends with this status; ``end_summary`` says how.
+        tasks: what the call changes of the workflow's tasks: written with the result, all or none.
         output: text the user is shown, with its type (``message``, ``report``, ``result`` or ``progress``).
         text: what the model reads, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to ``limits.RESULT_TO_MODEL`` characters.
         truncated: ``text`` or ``data`` was cut.
@@ -40,6 +42,7 @@ class ToolResult:
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
     output: tuple[str, Literal["message", "report", "result", "progress"]] | None = None
+    tasks: tuple[TaskChanged, ...] = ()
     text: str = ""
     truncated: bool = False
     parts: tuple[Part, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import ToolDialect
@@ -80,11 +80,12 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = context.sources(state.conversation)
+        sources = context.sources(context.sendable(state))
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
+        data = context.provider_sizes(state, ToolDialect(replied.dialect))
         memory_calls = _memory_calls(self._context.registry, state)
-        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, memory_calls)
+        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data, memory_calls)
         window = replied.context_window
         request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
         return SentRequest(
@@ -258,6 +259,7 @@ def _sizes(
     tools: tuple[ToolSpec, ...],
     replied: ModelReplied,
     now: _Now,
+    data: Mapping[str, tuple[int, int]],
     memory_calls: set[str],
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
     """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
@@ -274,7 +276,7 @@ def _sizes(
     counted = replied.usage.tokens_input
     factor = counted / whole if counted and whole and not replied.usage.estimated else 1.0
     items = tuple(
-        _item(index, message, entry, part, round((text + image) * factor), now)
+        _item(index, message, entry, part, round((text + image) * factor), now, data)
         for index, (message, entry, part, text, image) in enumerate(zip(messages, entries, parts, texts, images, strict=True))
     )
     tokens = _shared_out(estimates, round(whole * factor))
@@ -297,7 +299,7 @@ def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, in
 
 def _text_tokens(message: ChatMessage) -> int:
     calls = sum(estimate(call.name) + estimate(str(call.arguments)) for call in message.tool_calls)
-    return estimate(message.content) + calls + context.PER_MESSAGE
+    return estimate(message.content) + calls + context.provider_tokens(message.provider_data, message.tool_calls) + context.PER_MESSAGE
 
 
 def _part(message: ChatMessage, memory_calls: set[str], *, last: bool) -> PartKind:
@@ -308,11 +310,14 @@ def _part(message: ChatMessage, memory_calls: set[str], *, last: bool) -> PartKi
     return "message" if last else "history"
 
 
-def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now) -> SentItem:
+def _item(
+    index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now, data: Mapping[str, tuple[int, int]]
+) -> SentItem:
     if entry is None:
         kind = "system" if message.role is Role.SYSTEM else "missing"
         return SentItem(index, "", kind, part, tokens, tool=message.name or "", can_pin=False)
     current = now.entries.get(entry.origin)
+    returned, withheld = data.get(entry.origin, (0, 0))
     return SentItem(
         index=index,
         origin=entry.origin,
@@ -323,4 +328,6 @@ def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind,
         cut=entry.cut,
         pinned=current.pinned if current is not None else entry.pinned,
         can_pin=current is not None,
+        returned_bytes=returned,
+        withheld_bytes=withheld,
     )
