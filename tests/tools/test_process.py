@@ -16,7 +16,8 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.tools.base import AskUser, Outcome, ToolContext, ToolResult
+from atelier_desk.domain.parts import FileChange, TextPart
+from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.file_tool import make
 from atelier_desk.tools.process import ToolProcesses
 from atelier_desk.tools.registry import ToolRegistry
@@ -305,3 +306,33 @@ def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
     until_now(lambda: gone(pid))
     (tmp_path / "go").touch()
     assert not (tmp_path / "effect-0").exists()
+
+
+async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None:
+    await loaded.load(
+        HEAD
+        + textwrap.dedent('''
+            from atelier_desk.domain.parts import FileChange, TextPart
+            from atelier_desk.tools.base import NewArtefact, ToolContext, ToolResult
+
+            @tool(title="Copier", icon="copy", summary="Copies {path}", subjects={"path": "paths"}, effect="write")
+            def copy(path: str, context: ToolContext) -> ToolResult:
+                """Copies."""
+                times = context.state.get("times", 0) + 1
+                parts = (TextPart(text="done"), FileChange(action="created", path=path), NewArtefact("a.bin", b"\\x00\\xff"))
+                return ToolResult({"success": True, "times": times}, parts=parts, state={"times": times})
+        ''')
+    )
+    known = loaded.registry.get_tool("copy")
+    assert known is not None
+    described = loaded.registry.describe(known, {"path": "a.txt"})
+    assert (known.title, known.icon, described.summary.params, described.subjects.paths) == (
+        "Copier",
+        "copy",
+        {"path": "a.txt"},
+        ("a.txt",),
+    )
+    result = await loaded.call("copy", path="a.txt")
+    assert isinstance(result, ToolResult)
+    assert result.state == {"times": 1}
+    assert result.parts == (TextPart(text="done"), FileChange(action="created", path="a.txt"), NewArtefact("a.bin", b"\x00\xff"))

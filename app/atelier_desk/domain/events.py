@@ -134,7 +134,8 @@ class ModelReplied(Event):
     """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
 
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
-    answer without tools. ``based_on`` is the number of the run's newest event when the request was made; 0: the one before this.
+    answer without tools, ``with_images`` for a model that got no pictures of tools. ``based_on`` is the number of the run's newest event
+    when the request was made; 0: the one before this.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -144,6 +145,7 @@ class ModelReplied(Event):
     dialect: str = "native"
     frame: str = ""
     with_tools: bool = True
+    with_images: bool = True
     based_on: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0

@@ -100,14 +100,19 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     return sizes
 
 
-def sendable(state: RunState) -> tuple[Entry, ...]:
-    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept."""
+def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
+    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
+
+    A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
+    """
     agent = state.agent
 
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
 
     def entry(each: Entry) -> Entry:
+        if each.kind is EntryKind.RESULT and each.images and not sees:
+            return replace(each, images=())
         if all(own(data) for data in provider_parts(each.provider_data, each.calls)):
             return each
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
@@ -135,6 +140,7 @@ def plan(
     window: int,
     factor: float = 1.0,
     tool_tokens: int = 0,
+    sees: bool = True,
 ) -> Plan:
     """The next request, or what has to be compacted before it.
 
@@ -142,6 +148,7 @@ def plan(
         window: tokens the model can see.
         factor: what our estimate is multiplied by for this model (learned from the server's own counts).
         tool_tokens: estimated tokens of the tools' definitions.
+        sees: the model is known to see pictures.
 
     Raises:
         ContextOverflowError: the instructions and tools alone do not leave room for a message.
@@ -158,7 +165,7 @@ def plan(
             used=int(fixed),
             window=window,
         )
-    conversation = sendable(state)
+    conversation = sendable(state, sees=sees)
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:

@@ -168,6 +168,7 @@ class ModelCall:
         self._estimated = 0
         self._frame: PromptFrame | None = None
         self._with_tools = True
+        self._sees = True
         self._based_on = 0
         self._begun = False
         self._native_tools = False
@@ -222,6 +223,7 @@ class ModelCall:
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
+        self._sees = opened.info.supports_vision is True
         self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
@@ -230,7 +232,7 @@ class ModelCall:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
-            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees)
             if isinstance(step, context.Ready):
                 self._based_on = state.last_seq
                 return step
@@ -402,6 +404,7 @@ class ModelCall:
                 dialect=opened.dialect.value,
                 frame=frame.id if frame else "",
                 with_tools=self._with_tools,
+                with_images=self._sees,
                 based_on=self._based_on,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
