@@ -64,7 +64,6 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
 from atelier_desk.llm.tool_refusal import refuses_tools
 from atelier_desk.policy import budget
-from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
@@ -85,7 +84,7 @@ def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False)
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone."""
     names = direct_names(env, state)
-    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not is_control_tool(name)]))
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not env.registry.is_control_tool(name)]))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
@@ -170,6 +169,7 @@ class ModelCall:
         self._estimated = 0
         self._frame: PromptFrame | None = None
         self._with_tools = True
+        self._sees = True
         self._based_on = 0
         self._begun = False
         self._native_tools = False
@@ -224,6 +224,7 @@ class ModelCall:
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
+        self._sees = opened.info.supports_vision is True
         self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
@@ -232,7 +233,7 @@ class ModelCall:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
-            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees)
             if isinstance(step, context.Ready):
                 self._based_on = state.last_seq
                 return step
@@ -410,6 +411,7 @@ class ModelCall:
                 dialect=opened.dialect.value,
                 frame=frame.id if frame else "",
                 with_tools=self._with_tools,
+                with_images=self._sees,
                 based_on=self._based_on,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
