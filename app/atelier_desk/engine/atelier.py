@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.workflows import WorkflowService
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 log = logging.getLogger(__name__)
@@ -426,7 +426,7 @@ class Atelier:
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
         from atelier_desk.engine.embedding import create_embedder, needs_server
-        from atelier_desk.tools.memory.search import MemorySearch
+        from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)

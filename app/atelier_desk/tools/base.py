@@ -21,8 +21,8 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import ChildPlan, ChildState, TeamCall
 
 if TYPE_CHECKING:
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 

@@ -23,7 +23,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Tool
 from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.workflows import OWNED
+from atelier_desk.storage.tables import OWNED
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:

@@ -16,10 +16,10 @@ from atelier_desk.engine.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
 from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.team.port import TeamPort
+from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import QuestionGate
-from atelier_desk.tools.memory.search import MemorySearch
 from atelier_desk.tools.registry import ToolRegistry
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
     from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.journal import RunHandle
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 

@@ -55,7 +55,6 @@ class DataService:
         from atelier_desk.storage import transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
-        self._context.repos.memories.reload()
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
