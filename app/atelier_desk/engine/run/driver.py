@@ -48,7 +48,7 @@ from atelier_desk.engine.run.steps import (
 )
 from atelier_desk.engine.run.tool_calls import INTERRUPTED, ToolCalls
 from atelier_desk.engine.slots import Slots
-from atelier_desk.engine.team.port import NO_ANSWER
+from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
@@ -90,11 +90,12 @@ class Driver:
             nothing is written here, and ``cut_off`` is what was received of a reply.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, slots: Slots) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, slots: Slots) -> None:
         self._env = env
         self._handle = handle
+        self._teams = teams
         self._slots = slots
-        self._calls = ToolCalls(env, handle, self._follow)
+        self._calls = ToolCalls(env, handle, teams, self._follow)
         self._model_call: ModelCall | None = None
         self._next: tuple[RunState, Step] | None = None
         self.pause_requested = False
@@ -211,7 +212,7 @@ class Driver:
         if isinstance(step, Append):
             await self._if_still(state, *step.bodies)
         elif isinstance(step, CallModel):
-            self._model_call = ModelCall(self._env, self._handle, self._follow)
+            self._model_call = ModelCall(self._env, self._handle, self._teams, self._follow)
             await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
         elif isinstance(step, BeginCalls):
             await self._in_time(state, self._calls.begin(step.calls))
@@ -221,14 +222,14 @@ class Driver:
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
             end = _end(step)
-            await self._env.teams.conclude(self._handle, lambda now: [end] if now is state else None)
+            await self._teams.conclude(self._handle, lambda now: [end] if now is state else None)
         elif isinstance(step, StartChildren):
-            await self._env.teams.start(self._handle, step.child_ids)
+            await self._teams.start(self._handle, step.child_ids)
         elif isinstance(step, AnswerChildren):
             for child_id in step.child_ids:
-                await self._env.teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
+                await self._teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
         elif isinstance(step, StopChildren):
-            await self._env.teams.stop_below(self._handle)
+            await self._teams.stop_below(self._handle)
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
@@ -248,7 +249,7 @@ class Driver:
         if child:
             # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
             failed = RunFinished(status=RunStatus.ERROR, error=message)
-            await self._env.teams.stop_below(self._handle)
+            await self._teams.stop_below(self._handle)
 
         def decide(now: RunState) -> list[EventBody] | None:
             if now.status.final:
@@ -256,7 +257,7 @@ class Driver:
             closing = closing_events(now, CallStatus.CANCELLED, message, lost=True) if child else []
             return [*kept, *closing, failed]
 
-        await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+        await self._teams.conclude(self._handle, decide, clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
@@ -306,7 +307,7 @@ class Driver:
         try:
             if stop.after:
                 await asyncio.wait(stop.after)
-            await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+            await self._teams.conclude(self._handle, decide, clear_partial=True)
         except Exception:
             done = False
             raise

@@ -175,6 +175,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         kind=EntryKind.REPLY,
         text=reply.content,
         reasoning=reply.reasoning,
+        provider_data=reply.provider_data,
         calls=reply.tool_calls,
         origin=origin_of(event),
     )

@@ -31,6 +31,7 @@ from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, noting_edits
 from atelier_desk.engine.run.state import CallState, RunState
+from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.tools.base import (
     AnswerChild,
@@ -83,9 +84,10 @@ def approval_id(state: RunState, call_id: str) -> str:
 class ToolCalls:
     """Performs the steps of one run that concern calls; what ``follow`` says is committed with each result."""
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
         self._handle = handle
+        self._teams = teams
         self._follow = follow
 
     async def begin(self, calls: Sequence[CallState]) -> None:
@@ -312,7 +314,7 @@ class ToolCalls:
             )
             await journal.append(self._handle, planned)
         elif isinstance(outcome, AskParent):
-            await self._env.teams.ask_parent(self._handle, call_id, outcome.message)
+            await self._teams.ask_parent(self._handle, call_id, outcome.message)
         elif isinstance(outcome, JoinChildren):
             refusal = self._join_refusal(outcome)
             if refusal is not None:
@@ -344,7 +346,7 @@ class ToolCalls:
         together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
         kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
         joined = ChildrenJoined(call_id=prepared.call.id, kind=kind, child_ids=tuple(other.id for other in together))
-        if child is None or not await self._env.teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
+        if child is None or not await self._teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
             asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
             refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
             await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
@@ -404,7 +406,7 @@ class ToolCalls:
             reports=env.repos.reports,
             questions=env.questions,
             registry=env.registry,
-            team=env.team.desk(self._handle) if env.team is not None else None,
+            team=self._teams.desk(self._handle),
             memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
             progress=progress,
             now=env.clock.now,
