@@ -143,6 +143,7 @@ class _Batch:
         self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.rules += projection.rules
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
 
@@ -202,6 +203,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         frames=tuple(frames),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
+        rules=tuple(batch.rows.rules),
         clear_partial=tuple(clear_partial),
     )
 
@@ -546,5 +548,7 @@ class Journal:
         for event in batch.events:
             if isinstance(event.body, TaskChanged):
                 self._bus.changed("task", event.body.task.id)
+        if batch.rows.rules:
+            self._bus.changed("settings", "approvals")
         if batch.other_tasks:
             self._bus.changed("task", workflow_id)

@@ -24,6 +24,7 @@ TABLES: dict[str, dict[str, str]] = {
         "commits": "option<int>",
     },
     "setting": {"value": "string"},
+    "permission_rule": {"what": "string", "target": "string"},
     "agent": {"name": "string", "config": "string", "created_at": "datetime", "updated_at": "datetime"},
     "provider": {
         "name": "string",
