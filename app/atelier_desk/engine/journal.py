@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.branches import turns, with_sub_agents
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
@@ -396,7 +396,7 @@ class Journal:
         if not events:
             return
         links = await self._repos.runs.links(workflow_id)
-        wanted = tasks_of(events, with_sub_agents(links, turns(links, head_run_id)))
+        wanted = tasks_of(events, branch_of(links, head_run_id))
         there = await self._repos.tasks.by_id(workflow_id)
         batch.rows.tasks += [task for task in wanted.values() if there.get(task.id) != task]
         batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
