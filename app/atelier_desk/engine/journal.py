@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.branches import turns, with_sub_agents
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
@@ -143,6 +143,7 @@ class _Batch:
         self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.rules += projection.rules
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
 
@@ -202,6 +203,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         frames=tuple(frames),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
+        rules=tuple(batch.rows.rules),
         clear_partial=tuple(clear_partial),
     )
 
@@ -393,7 +395,7 @@ class Journal:
         if not events:
             return
         links = await self._repos.runs.links(workflow_id)
-        wanted = tasks_of(events, with_sub_agents(links, turns(links, head_run_id)))
+        wanted = tasks_of(events, branch_of(links, head_run_id))
         there = await self._repos.tasks.by_id(workflow_id)
         batch.rows.tasks += [task for task in wanted.values() if there.get(task.id) != task]
         batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
@@ -545,5 +547,7 @@ class Journal:
         for event in batch.events:
             if isinstance(event.body, TaskChanged):
                 self._bus.changed("task", event.body.task.id)
+        if batch.rows.rules:
+            self._bus.changed("settings", "approvals")
         if batch.other_tasks:
             self._bus.changed("task", workflow_id)

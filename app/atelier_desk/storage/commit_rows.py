@@ -47,6 +47,7 @@ def statements(commit: Commit) -> list[Statement]:
         *_upsert(tables.APPROVALS, commit.approvals),
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
+        *_upsert(tables.RULES, commit.rules),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
     ]
     if written and workflow_id:
@@ -62,6 +63,6 @@ def _insert(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
 
 def _upsert(table: Table[Any], values: Iterable[Model]) -> list[Statement]:
     """Of a row that a commit has several times, the last state."""
-    newest = {value.id: value for value in values}  # type: ignore[attr-defined]
-    rows = [table.encode(value) for value in newest.values()]
+    newest = {str(row["id"]): row for row in map(table.encode, values)}
+    rows = list(newest.values())
     return [Statement(_UPSERT, {"rows": rows})] if rows else []
