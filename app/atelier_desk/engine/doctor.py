@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, language, ngettext
+from atelier_desk.llm.registry import provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -337,6 +338,6 @@ def decimal(value: float) -> str:
 
 
 def _provider_fix(config: ProviderConfig) -> str:
-    if config.kind.value == "local":
+    if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _("Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name)
