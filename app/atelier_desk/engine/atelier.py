@@ -449,8 +449,9 @@ class Atelier:
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.direct_call import answer_direct_calls
+        from atelier_desk.engine.direct_call import DirectCallGateway
         from atelier_desk.engine.gateway import FactoryGateway
+        from atelier_desk.engine.journal import no_fault
         from atelier_desk.engine.models import ProviderGateway
         from atelier_desk.engine.question_gate import WorkflowQuestionGate
         from atelier_desk.engine.run.environment import RunEnvironment
@@ -473,18 +474,16 @@ class Atelier:
             journal=self.journal,
             bus=self.bus,
             registry=self.registry,
-            gateway=gateway,
+            gateway=DirectCallGateway(gateway),
             clock=self.clock,
             default_agent=self._default_agent,
             memory_search=self.memory_search,
             questions=self.gate,
             record_answer=self.gate.record,
+            inactivity_s=settings.inactivity_s,
+            fault=fault or no_fault,
         )
-        if fault is not None:
-            self.environment.fault = fault
-        answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
-        self.runs.inactivity_s = settings.inactivity_s
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

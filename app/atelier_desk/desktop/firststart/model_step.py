@@ -14,12 +14,11 @@ from atelier_desk.desktop.firststart.trial import Trial, chat_models, try_model,
 from atelier_desk.desktop.panes.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
@@ -40,11 +39,8 @@ class ModelStep(Step):
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        content = QWidget(area)
-        mark(content, "plain")
-        self._cards_column = QVBoxLayout(content)
-        self._cards_column.setContentsMargins(0, 0, 4, 0)
-        self._cards_column.setSpacing(8)
+        content = control(QWidget(area), look="plain")
+        self._cards_column = fill(QVBoxLayout(content), margins=(0, 0, 4, 0), spacing=8)
         self.starter, self.other = (ChoiceCard(name, self) for name in ("starter", "other"))
         self._hosted = {entry.kind: (entry, ChoiceCard(entry.kind, self), QLineEdit(self)) for entry in provider_types() if entry.model}
         hosted = [card for _entry, card, _key in self._hosted.values()]
@@ -56,20 +52,21 @@ class ModelStep(Step):
         self._build_fields()
         area.setWidget(content)
         self.column.addWidget(area, 1)
-        row = QHBoxLayout()
-        row.setSpacing(12)
         self.busy = Busy(self)
-        self.test = QPushButton(self)
-        self.test.setObjectName("model-test")
+        self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Try the model"), on=self.run_test)
         self.test.setAutoDefault(False)
-        row.addWidget(self.busy, 1)
-        row.addStretch(0)
-        row.addWidget(self.test)
+        row = fill(QHBoxLayout(), (self.busy, 1), 0, self.test, spacing=12)
         self.column.addLayout(row)
-        self.test.clicked.connect(lambda *_: self.run_test())
         for card in self.cards:
             card.chosen.connect(partial(self._only, card))
         self.starter.radio.setChecked(True)
+        say(self.title, N_("Which model shall answer?"))
+        say(self.intro, N_("You can change this at any time in the settings, where larger models can also be downloaded."))
+        for _entry, _card, key in self._hosted.values():
+            say(key, hint=N_("API key"))
+        say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
+        say(self.key, hint=N_("API key, if it needs one"))
+        say(self.model, hint=N_("Model (empty: the first)"))
         self.retranslate()
 
     def _build_fields(self) -> None:
@@ -83,9 +80,7 @@ class ModelStep(Step):
                 line.setEchoMode(QLineEdit.EchoMode.Password)
         self._lines = list(lines.values())
         for _entry, card, key in self._hosted.values():
-            column = QVBoxLayout(card.extra)
-            column.setContentsMargins(0, 4, 0, 4)
-            column.addWidget(key)
+            fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
         grid = QGridLayout(self.other.extra)
         grid.setContentsMargins(0, 4, 0, 4)
         grid.addWidget(self.url, 0, 0, 1, 2)
@@ -115,9 +110,7 @@ class ModelStep(Step):
         box.setAccessibleName(_("Model"))
         box.currentIndexChanged.connect(lambda _index: self._chosen())
         if server.models:
-            column = QVBoxLayout(card.extra)
-            column.setContentsMargins(0, 4, 0, 4)
-            column.addWidget(box)
+            fill(QVBoxLayout(card.extra), box, margins=(0, 4, 0, 4))
         self._found[card.name] = (server, box)
         card.chosen.connect(partial(self._only, card))
         self.cards.insert(1, card)
@@ -238,24 +231,16 @@ class ModelStep(Step):
         return True
 
     def retranslate(self) -> None:
-        self.title.setText(_("Which model shall answer?"))
-        self.intro.setText(_("You can change this at any time in the settings, where larger models can also be downloaded."))
         self.starter.set_texts(
             _("Built-in starter"),
             _("Works at once, offline. Very small: it calculates, keeps tasks and memories and asks questions, but hardly chats."),
             _("ready"),
         )
-        for entry, card, key in self._hosted.values():
+        for entry, card, _key in self._hosted.values():
             card.set_texts(_(entry.title), _(entry.hint))
-            key.setPlaceholderText(_("API key"))
         self.other.set_texts(_("Another server"), _("Any OpenAI-compatible server, on this computer or elsewhere."))
-        self.url.setPlaceholderText(_("Address, for example https://api.example.com/v1"))
-        self.key.setPlaceholderText(_("API key, if it needs one"))
-        self.model.setPlaceholderText(_("Model (empty: the first)"))
         for line in self._lines:
             line.setAccessibleName(line.placeholderText())
         for card in self.cards:
             if card.name in self._found:
                 self._texts_of_found(card)
-        self.test.setText(_("Try it"))
-        self.test.setAccessibleName(_("Try the model"))

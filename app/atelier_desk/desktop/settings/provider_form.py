@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWid
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, label
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import find, provider_types
@@ -42,7 +42,8 @@ class ProviderForm(Translated, QWidget):
         self._shown: ProviderConfig | None = None
         self._persistent = True
         self.name, self.url, self.key_field, self.env = (QLineEdit(self) for _index in range(4))
-        self.kind, self.enabled = QComboBox(self), QCheckBox(self)
+        self.kind = QComboBox(self)
+        self.enabled = QCheckBox(self)
         names = ("provider-name", "provider-url", "provider-key", "provider-env", "provider-kind", "provider-enabled")
         for widget, name in zip((self.name, self.url, self.key_field, self.env, self.kind, self.enabled), names, strict=True):
             widget.setObjectName(name)
@@ -51,8 +52,7 @@ class ProviderForm(Translated, QWidget):
         for entry in provider_types():
             if not entry.builtin:
                 self.kind.addItem("", entry.kind)
-        self.key_note = label("", "small", self, wrap=True)
-        self.key_note.setObjectName("provider-key-note")
+        self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         self._captions = [label("", "muted", self) for _index in range(6)]
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

@@ -79,6 +79,7 @@ class CallState:
     Attributes:
         status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
             parent); done.
+        cut_off: it was started by a stretch of work that ended before it had a result.
         allowed: a person allowed this very call.
         edited: the arguments a person put in place of the model's.
         waits_for: what a waiting call waits for.
@@ -89,6 +90,7 @@ class CallState:
     status: Literal["planned", "asked", "started", "waiting", "done"] = "planned"
     intent: ToolCallStarted | None = None
     started_at: datetime | None = None
+    cut_off: bool = False
     allowed: bool = False
     edited: bool = False
     waits_for: Literal["", "user", "children", "parent"] = ""
