@@ -21,6 +21,7 @@ from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -179,7 +180,7 @@ class AgentsPage(SettingsPage):
     def begin(self) -> None:
         """The form of a new agent, like the chosen one but without a name."""
         model = self.current() or (self._agents[0] if self._agents else None)
-        base = model.config if model is not None else AgentConfig(name="?", provider="local", model="-")
+        base = model.config if model is not None else AgentConfig(name="?", provider=builtin_type().kind, model="-")
         self._adding = True
         self.list.setCurrentRow(-1)
         self.form.show_config(base)
