@@ -25,28 +25,37 @@ def registry() -> ToolRegistry:
 
 
 class Calls:
-    """Makes calls as a run would, each with an id of its own, and keeps what tasks announced."""
+    """Makes calls as a run would, each with an id of its own, and keeps the tasks as its journal would."""
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self.registry = registry
         self.context = context
         self.announced: list[tuple[str, Task]] = []
+        self.stored: dict[str, Task] = {}
         self._count = 0
 
     async def outcome(self, tool: str, call_id: str = "", **arguments: Any) -> Outcome:
         from dataclasses import replace
 
         self._count += 1
-        context = replace(self.context, call_id=call_id or f"call-{self._count}", task_changed=self._changed)
-        return await self.registry.execute(tool, arguments, context)
+        context = replace(self.context, call_id=call_id or f"call-{self._count}", tasks=self.tasks)
+        outcome = await self.registry.execute(tool, arguments, context)
+        for changed in outcome.tasks if isinstance(outcome, ToolResult) else ():
+            self.announced.append((changed.action, changed.task))
+            if changed.action == "delete":
+                del self.stored[changed.task.id]
+            else:
+                self.stored[changed.task.id] = changed.task
+        return outcome
+
+    async def tasks(self) -> dict[str, Task]:
+        """The tasks of the context's workflow."""
+        return {task.id: task for task in self.stored.values() if task.workflow_id == self.context.workflow_id}
 
     async def __call__(self, tool: str, call_id: str = "", **arguments: Any) -> dict[str, Any]:
         result = await self.outcome(tool, call_id, **arguments)
         assert isinstance(result, ToolResult)
         return result.data
-
-    async def _changed(self, action: str, task: Task) -> None:
-        self.announced.append((action, task))
 
 
 @pytest.fixture
@@ -57,7 +66,6 @@ def context(repos: Repositories, workflow: Workflow, search: MemorySearch, regis
         call_id="call-0",
         agent_id="agent-1",
         agent_name="Assistant",
-        tasks=repos.tasks,
         memories=repos.memories,
         memory_search=search,
         reports=repos.reports,

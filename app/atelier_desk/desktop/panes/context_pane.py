@@ -359,7 +359,7 @@ class ContextPane(SeenPane):
             return
         if sent is not None:
             self._title.setText(words.item_name(sent))
-            text = words.message_text(request.messages[sent.index])
+            text = words.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
             self.pin.describe(_("Take the pin away") if sent.pinned else _("Pin: always send it whole"), "P")
         elif left is not None:

@@ -34,11 +34,12 @@ from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.run.steps import (
     AnswerChildren,
     Append,
+    BeginCalls,
     CallModel,
     Done,
-    ExecuteCalls,
     Finish,
     RecoverCalls,
+    RunCalls,
     StartChildren,
     Step,
     StopChildren,
@@ -119,8 +120,7 @@ class Driver:
                     if not has_slot:
                         waited = await self._slot()
                         has_slot = True
-                        if waited:
-                            await self._forget_wait()
+                        await self._take_up(waited)
                     while await self._advance():
                         pass
                     return
@@ -145,9 +145,12 @@ class Driver:
         finally:
             self.waits_for_slot = False
 
-    async def _forget_wait(self) -> None:
-        """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
-        if self._handle.current.agent.budget.max_seconds is not None:
+    async def _take_up(self, waited: bool) -> None:
+        """Calls that are open now were begun by a driver that broke: they are cut off. And waiting for a slot is not working time: where
+        that is limited, the clock starts anew."""
+        state = self._handle.current
+        left = any(call.status == "started" and not call.cut_off for call in state.calls)
+        if left or (waited and state.agent.budget.max_seconds is not None):
             await self._env.journal.append_if(self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)])
 
     async def _advance(self) -> bool:
@@ -180,8 +183,8 @@ class Driver:
         if isinstance(step, Wait):
             # A run that waits for its user can be paused too: then the answer alone does not set it going.
             return step.reason in ("user", "approval", "children", "parent")
-        # Calls that were begun with the commit before run first: after a pause nobody could tell them from calls a kill cut off.
-        return not isinstance(step, Append | Finish | Done) and not (isinstance(step, RecoverCalls) and self._calls.begun(step.calls))
+        # Calls that have begun run first: after a pause nobody could tell them from calls a kill cut off.
+        return not isinstance(step, Append | Finish | Done | RunCalls)
 
     def _follow(self, state: RunState) -> Sequence[EventBody]:
         """What is committed with the events that lead to ``state``, because nothing has to be done for it first: events that follow from
@@ -193,9 +196,9 @@ class Driver:
             return step.bodies
         if isinstance(step, Finish) and state.parent_run_id is None:
             return (_end(step),)
-        if isinstance(step, ExecuteCalls) and not self.pause_requested:
+        if isinstance(step, BeginCalls) and not self.pause_requested:
             try:
-                return self._calls.begin(state, step.calls)
+                return self._calls.beginning(state, step.calls)
             except Exception as error:
                 # A fault in a tool: the step itself will meet it, and must find committed what led to it.
                 log.debug("calls were not begun: %s", error)
@@ -211,8 +214,10 @@ class Driver:
         elif isinstance(step, CallModel):
             self._model_call = ModelCall(self._env, self._handle, self._teams, self._follow)
             await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
-        elif isinstance(step, ExecuteCalls):
-            await self._in_time(state, self._calls.execute(step.calls))
+        elif isinstance(step, BeginCalls):
+            await self._in_time(state, self._calls.begin(step.calls))
+        elif isinstance(step, RunCalls):
+            await self._in_time(state, self._calls.run(step.calls))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
