@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
@@ -54,10 +54,8 @@ class AgentsPage(SettingsPage):
         self._adding = False
         self._default = ""
         self._list_heading, card = self.section()
-        self.list = QListWidget(self)
-        self.list.setObjectName("agent-list")
+        self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
         dress_list(self.list)
-        mark(self.list, "plain")
         card.body.addWidget(self.list)
         box = QWidget(self)
         flow = FlowLayout(box, 8)
@@ -72,22 +70,16 @@ class AgentsPage(SettingsPage):
         form_card.body.setContentsMargins(16, 14, 16, 14)
         self.form = AgentForm(self)
         form_card.body.addWidget(self.form)
-        self.note = label("", "error", self, wrap=True)
-        self.note.setObjectName("agent-note")
+        self.note = control(label("", "error", self, wrap=True), "agent-note")
         self.note.hide()
         form_card.body.addWidget(self.note)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.revert, self.save = QPushButton(self), QPushButton(self)
-        self.revert.setObjectName("agent-revert")
-        self.save.setObjectName("agent-save")
-        mark(self.save, "primary")
-        row.addStretch(1)
-        row.addWidget(self.revert)
-        row.addWidget(self.save)
+        self.revert = control(QPushButton(self), "agent-revert", N_("Revert"))
+        self.save = control(QPushButton(self), "agent-save", N_("Save"), look="primary")
+        row = fill(QHBoxLayout(), 1, self.revert, self.save, spacing=8)
         form_card.body.addLayout(row)
         self.end()
         self._connect()
+        say(self._list_heading, N_("AGENTS"))
         self.retranslate()
 
     def _connect(self) -> None:
@@ -273,14 +265,10 @@ class AgentsPage(SettingsPage):
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._list_heading.setText(_("AGENTS"))
-        self.list.setAccessibleName(_("Agents"))
         texts = {
             "new": _("New agent"), "duplicate": _("Duplicate"), "import": _("Import…"), "export": _("Export…"),
             "default": _("Use for new workflows"), "delete": _("Delete"),
         }  # fmt: skip
         for name, text in texts.items():
             self.buttons[name].setText(text)
-        self.revert.setText(_("Revert"))
-        self.save.setText(_("Save"))
         self._check()
