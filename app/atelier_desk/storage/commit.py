@@ -23,6 +23,7 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
+        rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -36,6 +37,7 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
+    rename: tuple[str, str] | None = None
 
     of: str = ""
     """The workflow, where no event or row tells it."""
