@@ -76,6 +76,8 @@ RESULT_TO_MODEL: Final = 30_000
 """Characters of one tool result that reach the model."""
 RESULT_STORED: Final = 1024 * 1024
 """Bytes of one tool result that are stored."""
+PROVIDER_DATA: Final = 1024 * 1024
+"""Bytes of JSON a model server may send along with a reply, or with a call, to be kept and given back; more of it is not kept."""
 
 LIST_DEFAULT: Final = 100
 LIST_MAX: Final = 1_000

@@ -67,6 +67,15 @@ async def test_events_of_its_own_workflow_reload_it(pane: TaskPane, atelier: Fak
     assert names(pane)[-1] == "Task e"
 
 
+async def test_another_branch_shows_its_own_tasks(pane: TaskPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+    atelier.set("tasks", "list", [task("z")])
+    bridge.changed.emit("task", "w")
+    assert pane._reload_timer.isActive()
+    pane.reload()
+    await settle()
+    assert names(pane) == ["Task z"]
+
+
 async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     pane.list.select("b")
     qtbot.keyClick(pane.list, Qt.Key.Key_Space)
@@ -82,7 +91,7 @@ async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier
     pane.list.select("b")
     qtbot.keyClick(pane.list, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
     await settle()
-    assert atelier.calls("tasks.reorder") == [(("w", "b", None), {}), (("w", "b", "c"), {})]
+    assert atelier.calls("tasks.move") == [(("w", "b", ""), {}), (("w", "b", "c"), {})]
 
 
 async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: FakeAtelier) -> None:
@@ -91,7 +100,7 @@ async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: Fa
     assert data.formats() == model.mimeTypes()
     model.dropMimeData(data, Qt.DropAction.MoveAction, 1, 0, model.index(-1))
     await settle()
-    assert atelier.calls("tasks.reorder") == [(("w", "d", "a"), {})]
+    assert atelier.calls("tasks.move") == [(("w", "d", "a"), {})]
 
 
 async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:

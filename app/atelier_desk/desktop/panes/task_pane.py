@@ -161,7 +161,7 @@ class TaskPane(Pane):
     def _move(self, task_id: str, after: str) -> None:
         workflow_id = self.workflow_id
         self._wanted = task_id
-        self._do(lambda a: a.tasks.reorder(workflow_id, task_id, after or None))
+        self._do(lambda a: a.tasks.move(workflow_id, task_id, after))
 
     def delete(self, task_id: str) -> None:
         """Delete a task and offer to undo it."""

@@ -165,9 +165,9 @@ class WorkflowService:
         runs = await self._context.repos.runs.links(workflow_id)
         if all(run.id != run_id for run in runs):
             raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
-        workflow = await self._update(workflow_id, head_run_id=newest_under(runs, run_id))
+        await self._context.journal.show_branch(workflow_id, newest_under(runs, run_id))
         self._transcripts.forget(workflow_id)
-        return workflow
+        return await self.get(workflow_id)
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Everywhere: messages, tool input and output, reports and memories."""

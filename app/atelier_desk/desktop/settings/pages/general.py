@@ -13,7 +13,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import Changed, Choice, Field, Number, RowsPage, Section, Toggle, bounds
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill
-from atelier_desk.desktop.widgets.format import NARROW
+from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
 LANGUAGES = (("system", N_("Like the system")), ("en", "English"), ("fr", "Français"))
