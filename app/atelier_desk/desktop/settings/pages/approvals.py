@@ -171,4 +171,3 @@ class ApprovalsPage(RowsPage):
     def retranslate(self) -> None:
         super().retranslate()
         self.rules.retranslate()
-        self.risks.retranslate()

@@ -17,6 +17,7 @@ from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class DataPage(SettingsPage):
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: str, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+    def _run(self, busy: Busy, what: Text, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
         async def job() -> None:
@@ -96,7 +97,7 @@ class DataPage(SettingsPage):
         """Write a backup to ``path`` and open it."""
         self._run(
             self.backup_busy,
-            _("Writing and checking the backup…"),
+            N_("Writing and checking the backup…"),
             lambda a: a.data.backup_create(path),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
@@ -105,7 +106,7 @@ class DataPage(SettingsPage):
         """Open a backup and count what is in it."""
         self._run(
             self.backup_busy,
-            _("Checking the backup…"),
+            N_("Checking the backup…"),
             lambda a: a.data.backup_verify(path),
             lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
         )
@@ -126,7 +127,7 @@ class DataPage(SettingsPage):
         """Close the engine, put the backup in place, open the engine again."""
         if not self.backup_busy.running and self._root is not None:
             task = self.jobs.start(self._restore(path, self._root))
-            self.backup_busy.watch(task, _("Restoring…"), on_stop=lambda: None)
+            self.backup_busy.watch(task, N_("Restoring…"), on_stop=lambda: None)
             self.backup_busy.stop.hide()
 
     async def _restore(self, path: Path, root: Path) -> None:
@@ -155,7 +156,7 @@ class DataPage(SettingsPage):
         """Write every table as JSON lines."""
         self._run(
             self.move_busy,
-            _("Exporting…"),
+            N_("Exporting…"),
             lambda a: a.data.export_jsonl(folder),
             lambda info: _("Exported: {counts}.", counts=_counts(info)),
         )
@@ -164,7 +165,7 @@ class DataPage(SettingsPage):
         """Read such an export."""
         self._run(
             self.move_busy,
-            _("Importing…"),
+            N_("Importing…"),
             lambda a: a.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )

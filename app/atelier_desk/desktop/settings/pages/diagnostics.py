@@ -85,7 +85,7 @@ class DiagnosticsPage(SettingsPage):
 
     async def load(self) -> None:
         task = self.jobs.start(self._examine(), "doctor")
-        self.busy.watch(task, _("Looking…"))
+        self.busy.watch(task, N_("Looking…"))
 
     async def _examine(self) -> None:
         def examine(atelier: Any) -> Any:

@@ -90,7 +90,7 @@ class MemoryPage(SettingsPage):
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
-        self._show_stats(described)
+        say(self.stats, lambda: self._counts(described))
         if (running and not self.busy.running) or running:
             self.busy.set_progress(*running)
 
@@ -156,10 +156,10 @@ class MemoryPage(SettingsPage):
 
         working = self.jobs.once("reembed", job)
         if working is not None:
-            self.busy.watch(working, _("Computing vectors…"))
+            self.busy.watch(working, N_("Computing vectors…"))
         self.reembed.setEnabled(False)
 
-    def _show_stats(self, described: dict[str, Any]) -> None:
+    def _counts(self, described: dict[str, Any]) -> str:
         total = int(described.get("total") or 0)
         lines = [ngettext("{n} memory that applies to all workflows", "{n} memories that apply to all workflows", total)]
         by_type = described.get("by_type") or {}
@@ -171,7 +171,7 @@ class MemoryPage(SettingsPage):
         tags = list((described.get("tags") or {}).items())[:12]
         if tags:
             lines.append(" ".join(f"#{tag} ({number(count)})" for tag, count in tags))
-        self.stats.setText("\n".join(lines))
+        return "\n".join(lines)
 
     def export_to(self, path: Path) -> None:
         """Write all memories as JSON."""

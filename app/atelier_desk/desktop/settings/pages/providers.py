@@ -255,7 +255,7 @@ class ProvidersPage(SettingsPage):
         self.test.setEnabled(False)
         testing = self.jobs.once("test", job)
         if testing is not None:
-            self.busy.watch(testing, _("Testing…"))
+            self.busy.watch(testing, N_("Testing…"))
 
     def _offer(self, name: str, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
