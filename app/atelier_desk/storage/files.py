@@ -48,7 +48,16 @@ def report_path(folder: Path, workflow_id: str, name: str) -> Path:
     Raises:
         UsageError: the name or the id is no plain file name.
     """
-    return folder / plain_name(workflow_id) / f"{plain_name(name)}.md"
+    return reports_of(folder, workflow_id) / f"{plain_name(name)}.md"
+
+
+def reports_of(folder: Path, workflow_id: str) -> Path:
+    """Where the texts of a workflow's reports are below the folder of reports. What is deleted or written there is that workflow's alone.
+
+    Raises:
+        UsageError: the id is no plain file name, so that it could name another folder.
+    """
+    return folder / plain_name(workflow_id)
 
 
 def write_atomic(path: Path, data: bytes) -> None:

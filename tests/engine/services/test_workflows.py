@@ -11,14 +11,17 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.storage.commit import Commit
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -356,6 +359,45 @@ async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atel
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")
         assert OnConflict.parse("skip") is OnConflict.SKIP
+
+
+LISTS = ("runs", "events", "messages", "tasks", "questions", "approvals", "frames", "memories", "reports")
+
+
+async def workflow_with_every_row(atelier: Atelier) -> str:
+    """As ``full_workflow``, with a question and an approval too."""
+    workflow_id = await full_workflow(atelier)
+    of_run = {"workflow_id": workflow_id, "run_id": (await atelier.workflows.get(workflow_id)).head_run_id or ""}
+    question = UserQuestion(**of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT))
+    request = ApprovalRequest(**of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool")
+    await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
+    file = json.loads(await atelier.workflows.export(workflow_id))
+    assert all(file[each] for each in (*LISTS, "executions"))
+    return workflow_id
+
+
+@pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
+async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(open_atelier: Opener, tmp_path: Path, id: str) -> None:
+    async with open_atelier() as atelier:
+        await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
+        (tmp_path / "data" / "precious.txt").write_text("x")
+        before = sorted(tmp_path.rglob("*.*"))
+        file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
+        for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
+            with pytest.raises(UsageError, match="32 hexadecimal digits"):
+                await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
+        assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
+        assert set(before) <= set(tmp_path.rglob("*.*"))
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_every_identifier_of_a_file_has_the_shape_of_ours(open_atelier: Opener, kind: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        text = await atelier.workflows.export(await workflow_with_every_row(atelier))
+        file = json.loads(text)
+        row = file[kind][0]["report"] if kind == "reports" else file[kind][0]
+        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            await atelier.workflows.import_(text.replace(row["id"], "../" + row["id"][3:]))
 
 
 async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> None:

@@ -187,6 +187,8 @@ class MemoryService:
         """
         rule = OnConflict.parse(on_conflict)
         file = checks.parse_json(MemoryFile, text, _("memory file"))
+        for memory in file.memories:
+            checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         homes: dict[str, str | None] = {}
         for memory in file.memories:

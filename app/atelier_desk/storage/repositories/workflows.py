@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.files import reports_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
@@ -161,8 +162,11 @@ class WorkflowRepository(Repository[Workflow]):
         return {row["id"].id: row["name"] for row in rows}
 
     def _delete_reports(self, workflow_id: str) -> None:
-        folder = self._datadir.reports / workflow_id
-        if folder.parent != self._datadir.reports or not folder.is_dir():
+        try:
+            folder = reports_of(self._datadir.reports, workflow_id)
+        except UsageError:
+            return  # no report was ever written for such an id
+        if not folder.is_dir():
             return
         try:
             shutil.rmtree(folder)
