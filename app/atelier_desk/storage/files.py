@@ -7,6 +7,7 @@ commit leaves the old file with the old row; one killed after it leaves the new 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -84,6 +85,13 @@ def sha256(data: bytes) -> str:
 def stage(path: Path, data: bytes) -> None:
     """Put the next content of ``path`` beside it, durably; what waited there before is replaced."""
     write_atomic(_staged(path), data)
+
+
+def take_back(path: Path) -> None:
+    """Delete what was staged for ``path``, and its folder when that is empty then."""
+    _staged(path).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()
 
 
 def put_in_place(path: Path) -> None:

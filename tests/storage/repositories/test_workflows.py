@@ -24,6 +24,8 @@ from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
 from atelier_desk.storage.tables import OWNED
 
 
@@ -208,3 +210,12 @@ async def test_purging_an_id_that_is_a_path_deletes_no_folder(repos: Repositorie
         await repos.workflows.purge(id)
         assert kept.read_text() == "keep me"
         assert await repos.workflows.list() == []
+
+
+async def test_no_row_can_be_taken_to_another_workflow(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    await fill(repos, other)
+    for table in OWNED:
+        row = (await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $other", other=record("workflow", other.id)))[0]
+        with pytest.raises(StorageError, match="readonly"):
+            await repos.store.write(Statement("UPDATE $row SET workflow = $taker", {"row": row, "taker": record("workflow", workflow.id)}))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +12,7 @@ from pydantic import ValidationError
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.events import PauseReason, RunEvent, RunPaused
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
@@ -23,6 +25,8 @@ from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.workflow_file import WorkflowFile
 from atelier_desk.i18n import N_, _
+
+log = logging.getLogger(__name__)
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
@@ -124,44 +128,49 @@ def _first(problems: str) -> str:
 
 
 class WorkflowWriter:
-    """Writes a checked file into the database. A failure part of the way leaves nothing behind."""
+    """Writes a checked file into the database, whole or not at all."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def write(self, file: WorkflowFile) -> None:
-        """Store everything; the workflow's row comes first because all others link to it."""
-        repos = self._context.repos
-        file = _held(file)
-        await repos.workflows.create(file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}))
-        try:
-            await self._rows(file)
-        except BaseException:
-            await repos.workflows.purge(file.workflow.id)
-            raise
+    async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
+        """Store everything, with ``replace`` in the place of the workflow that has its id. Begun, it is done to its end, also when the
+        caller is cancelled.
 
-    async def _rows(self, file: WorkflowFile) -> None:
+        Raises:
+            ConflictError: ``taken``: a row of another workflow has one of its identifiers. Nothing was changed.
+            StorageError: nothing was changed, except where the error says that this is not known.
+        """
+        await asyncio.shield(self._write(file, replace))
+
+    async def _write(self, file: WorkflowFile, replace: bool) -> None:
         from atelier_desk.storage.commit import Commit
+        from atelier_desk.storage.repositories import imports
 
-        repos = self._context.repos
-        for run in file.runs:
-            await repos.journal.commit(
-                Commit(
-                    events=tuple(event for event in file.events if event.run_id == run.id),
-                    runs=(run,),
-                    messages=tuple(message for message in file.messages if message.run_id == run.id),
-                    executions=tuple(call for call in file.executions if call.run_id == run.id),
-                    questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
-                    approvals=tuple(asked for asked in file.approvals if asked.run_id == run.id),
-                    workflow={"stream_seq": file.workflow.stream_seq},
-                )
-            )
-        loose = tuple(event for event in file.events if not event.run_id)
-        await repos.journal.commit(Commit(events=loose, frames=file.frames, tasks=file.tasks))
-        for memory in file.memories:
-            await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
-        for each in file.reports:
-            await repos.reports.save(each.report, each.text)
+        file = _held(file)
+        memories = tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories)
+        rows = imports.WorkflowRows(
+            workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+            commit=Commit(
+                events=file.events,
+                runs=file.runs,
+                messages=file.messages,
+                executions=file.executions,
+                questions=file.questions,
+                approvals=file.approvals,
+                frames=file.frames,
+                tasks=file.tasks,
+            ),
+            memories=memories,
+            reports=tuple((each.report, each.text) for each in file.reports),
+            ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
+        )
+        await imports.write(self._context.repos, rows, replace=replace)
+        for memory in memories:
+            try:
+                await self._context.memory_search.index(memory)
+            except AtelierError as error:
+                log.warning("a memory that was imported has no vector yet: %s", error)
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:
