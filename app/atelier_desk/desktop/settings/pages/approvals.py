@@ -187,13 +187,7 @@ class ApprovalsPage(SettingsPage):
         toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
-        async def work(atelier: Any) -> None:
-            now: Settings = await atelier.settings.get()
-            if rule not in now.approvals.allowed:
-                allowed = (*now.approvals.allowed, rule)
-                await atelier.settings.update(approvals=now.approvals.model_copy(update={"allowed": allowed}))
-
-        self.call(work)
+        self.call(lambda a: a.approvals.add_rule(rule))
 
     # texts --------------------------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.clock import Clock
@@ -12,7 +13,7 @@ from atelier_desk.llm.base import Embedder
 from atelier_desk.llm.registry import find, provider_types
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.llm.secrets import KeyVault
 
 
@@ -22,8 +23,10 @@ def needs_server(settings: EmbedderSettings) -> bool:
     return found is not None and found.embeds and settings.dimension is None
 
 
-async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault, clock: Clock) -> Embedder | None:
-    """The embedder the settings name, not loaded yet; None when vectors are switched off.
+async def create_embedder(
+    settings: EmbedderSettings, provider: Callable[[str], Awaitable[ProviderConfig]], vault: KeyVault, clock: Clock
+) -> Embedder | None:
+    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server of a name.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
@@ -48,5 +51,5 @@ async def create_embedder(settings: EmbedderSettings, providers: ProviderService
         raise UsageError(N_("Choose a provider and a model for the embeddings."))
     from atelier_desk.llm.embedders.remote import RemoteEmbedder
 
-    config = await providers.get(settings.provider)
+    config = await provider(settings.provider)
     return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension)
