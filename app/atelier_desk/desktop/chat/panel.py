@@ -77,6 +77,7 @@ class ChatPanel(Translated, QWidget):
             N_("What shall we do?"),
             N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
             parent=self,
+            whole=True,
         )
         self.composer = Composer(self)
         self._running = False

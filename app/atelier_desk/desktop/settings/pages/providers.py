@@ -52,7 +52,7 @@ class ProvidersPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._persistent = True
-        self._list_heading, card = self.section()
+        card = self.section(N_("MODEL SERVERS"))
         self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
         card.body.addWidget(self.list)
@@ -61,7 +61,7 @@ class ProvidersPage(SettingsPage):
         buttons = fill(QHBoxLayout(), self.remove, 1, self.add, spacing=8)
         card.body.addLayout(buttons)
         self._build_form()
-        self._models_heading, models = self.section()
+        models = self.section(N_("MODELS"))
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
@@ -69,7 +69,7 @@ class ProvidersPage(SettingsPage):
         self.reset.setEnabled(False)
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
-        self._downloads_heading, downloads = self.section()
+        downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")
         downloads.body.setContentsMargins(0, 0, 0, 0)
@@ -78,13 +78,11 @@ class ProvidersPage(SettingsPage):
         self.end()
         self._menu = QMenu(self)
         self.list.currentItemChanged.connect(lambda *_: self._select())
-        say(self._list_heading, N_("MODEL SERVERS"))
-        say(self._models_heading, N_("MODELS"))
-        say(self._downloads_heading, N_("MODELS TO DOWNLOAD"))
         self.retranslate()
 
     def _build_form(self) -> None:
-        self._form_heading, card = self.section()
+        card = self.section()
+        self._form_heading = card.heading
         self._form_card = card
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
@@ -100,9 +98,9 @@ class ProvidersPage(SettingsPage):
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
         row = fill(QHBoxLayout(), self.forget, 1, self.test, self.save, spacing=8)
-        self.use_found = control(QPushButton(self), "provider-use-found", on=self._use_found)
-        self.use_found.hide()
         self._found_url = ""
+        self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
+        self.use_found.hide()
         fill(card.body, self.use_found, row)
         self.form.changed.connect(self._check)
 
@@ -153,9 +151,9 @@ class ProvidersPage(SettingsPage):
     def _show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self._persistent)
         local = config is not None and is_builtin(config.kind)
-        for widget in (self._models_heading, self._models_card):
+        for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
-        for widget in (self._downloads_heading, self._downloads_card):
+        for widget in (self._downloads_card.heading, self._downloads_card):
             widget.setVisible(local)
         if local:
             self.downloads.reload()
@@ -260,15 +258,14 @@ class ProvidersPage(SettingsPage):
         self.test.setEnabled(False)
         testing = self.jobs.once("test", job)
         if testing is not None:
-            self.busy.watch(testing, _("Testing…"))
+            self.busy.watch(testing, N_("Testing…"))
 
     def _offer(self, name: str, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
         config = self.current()
         self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
         self.use_found.setVisible(bool(self._found_url))
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        self.use_found.setAccessibleName(self.use_found.text())
+        say(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
     def _use_found(self) -> None:
         self.use_found.hide()
@@ -323,9 +320,5 @@ class ProvidersPage(SettingsPage):
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save, self.use_found):
-            button.setAccessibleName(button.text())
-            button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:
             self.reload()
