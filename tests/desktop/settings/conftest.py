@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services import checks
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -29,8 +29,8 @@ class Engine(FakeAtelier):
             Agent(id="a2", config=AgentConfig(name="Researcher", provider="Ollama", model="qwen3:4b")),
         ]
         providers = [
-            ProviderConfig(name="local", kind=ProviderKind.LOCAL),
-            ProviderConfig(name="Ollama", kind=ProviderKind.OLLAMA, base_url="http://localhost:11434"),
+            ProviderConfig(name="local", kind="local"),
+            ProviderConfig(name="Ollama", kind="ollama", base_url="http://localhost:11434"),
         ]
         models = [
             ModelInfo(provider="local", name="starter", context_window=8192, starter=True),

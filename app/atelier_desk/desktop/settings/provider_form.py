@@ -8,21 +8,27 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWid
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, label, say
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
-from atelier_desk.i18n import N_
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import find, provider_types
 
-KIND_WORDS = {
-    ProviderKind.OPENAI: N_("OpenAI-compatible"),
-    ProviderKind.MISTRAL: N_("Mistral"),
-    ProviderKind.OLLAMA: N_("Ollama"),
-    ProviderKind.LOCAL: N_("Built in"),
-}
-DEFAULT_URLS = {
-    ProviderKind.OPENAI: "https://api.openai.com/v1",
-    ProviderKind.MISTRAL: "https://api.mistral.ai/v1",
-    ProviderKind.OLLAMA: "http://localhost:11434",
-    ProviderKind.LOCAL: "",
-}
+
+def kind_words(kind: str) -> str:
+    """What people call a kind; its bare name where nothing is registered for it any more."""
+    entry = find(kind)
+    return _(entry.title) if entry is not None else kind
+
+
+def usual_url(kind: str) -> str:
+    """The address a provider of this kind has where it names none."""
+    entry = find(kind)
+    return entry.url if entry is not None else ""
+
+
+def is_builtin(kind: str) -> bool:
+    """Whether it is the program's own server, which has no address and no key."""
+    entry = find(kind)
+    return entry is not None and entry.builtin
 
 
 class ProviderForm(QWidget):
@@ -37,16 +43,16 @@ class ProviderForm(QWidget):
         self._persistent = True
         self.name = control(QLineEdit(self), "provider-name")
         self.kind = control(QComboBox(self), "provider-kind")
-        self.url = control(QLineEdit(self), "provider-url", hint=lambda: DEFAULT_URLS[self._kind()])
+        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData())))
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
         self.name.setMaxLength(64)
         self.key_field.setEchoMode(QLineEdit.EchoMode.Password)
-        kinds = [kind for kind in ProviderKind if kind is not ProviderKind.LOCAL]
-        for kind in kinds:
-            self.kind.addItem("", kind)
-        say(self.kind, items=[KIND_WORDS[kind] for kind in kinds])
+        kinds = [entry for entry in provider_types() if not entry.builtin]
+        for entry in kinds:
+            self.kind.addItem("", entry.kind)
+        say(self.kind, items=[entry.title for entry in kinds])
         self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -74,7 +80,7 @@ class ProviderForm(QWidget):
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; ``persistent`` is whether keys outlive the program."""
         self._shown, self._persistent = config, persistent
-        local = config is not None and config.kind is ProviderKind.LOCAL
+        local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
         self.name.setReadOnly(config is not None)
         self.name.setEnabled(config is None)
@@ -90,7 +96,7 @@ class ProviderForm(QWidget):
             widget.setVisible(not local)
         self._say()
 
-    def prefill(self, kind: ProviderKind, name: str, url: str) -> None:
+    def prefill(self, kind: str, name: str, url: str) -> None:
         """A new provider with what is known of it."""
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
@@ -105,14 +111,14 @@ class ProviderForm(QWidget):
             UsageError: a header is not whole.
         """
         kept = self._shown
-        kind = kept.kind if kept is not None else ProviderKind(self.kind.currentData())
+        kind = kept.kind if kept is not None else str(self.kind.currentData())
         fields = {
             "name": self.name.text().strip(),
             "kind": kind,
-            "base_url": self.url.text().strip() if kind is not ProviderKind.LOCAL else "",
+            "base_url": self.url.text().strip() if not is_builtin(kind) else "",
             "api_key_env": self.env.text().strip(),
             "enabled": self.enabled.isChecked(),
-            **(self.advanced.fields() if kind is not ProviderKind.LOCAL else {}),
+            **(self.advanced.fields() if not is_builtin(kind) else {}),
         }
         if kept is not None:
             fields |= {"has_key": kept.has_key, "created_at": kept.created_at}
@@ -137,9 +143,6 @@ class ProviderForm(QWidget):
     def _kind_chosen(self) -> None:
         self._say()
         self.changed.emit()
-
-    def _kind(self) -> ProviderKind:
-        return ProviderKind(self.kind.currentData() or ProviderKind.OPENAI)
 
     def _say(self) -> None:
         """What the provider shown, or the kind chosen, changes in the texts."""

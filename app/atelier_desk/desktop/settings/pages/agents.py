@@ -15,12 +15,13 @@ from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
+from atelier_desk.desktop.settings.tool_boxes import ToolChoice
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -37,7 +38,7 @@ def tool_choices(atelier: Any) -> list[ToolChoice]:
     for section in registry.sections.all():
         for tool in registry.get_tools_by_section(section.id):
             first = tool.description.strip().splitlines()[0] if tool.description else ""
-            found.append(ToolChoice(tool.name, section.name, SUMMARIES.get(tool.name, first)))
+            found.append(ToolChoice(tool.name, section.name, tool.purpose or first, tool.title))
     return found
 
 
@@ -174,7 +175,7 @@ class AgentsPage(SettingsPage):
     def begin(self) -> None:
         """The form of a new agent, like the chosen one but without a name."""
         model = self.current() or (self._agents[0] if self._agents else None)
-        base = model.config if model is not None else AgentConfig(name="?", provider="local", model="-")
+        base = model.config if model is not None else AgentConfig(name="?", provider=builtin_type().kind, model="-")
         self._adding = True
         self.list.setCurrentRow(-1)
         self.form.show_config(base)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
@@ -160,13 +160,7 @@ class ApprovalsPage(RowsPage):
         toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
-        async def work(atelier: Any) -> None:
-            now: Settings = await atelier.settings.get()
-            if rule not in now.approvals.allowed:
-                allowed = (*now.approvals.allowed, rule)
-                await atelier.settings.update(approvals=now.approvals.model_copy(update={"allowed": allowed}))
-
-        self.call(work)
+        self.call(lambda a: a.approvals.add_rule(rule))
 
     def retranslate(self) -> None:
         super().retranslate()

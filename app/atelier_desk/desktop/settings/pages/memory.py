@@ -20,19 +20,18 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
 KINDS = (
     ("builtin", N_("Built in (works offline)")),
     ("none", N_("None: search by words alone")),
-    ("ollama", N_("Ollama")),
-    ("mistral", N_("Mistral")),
-    ("openai", N_("OpenAI-compatible server")),
+    *REMOTE.items(),
     ("sentence-transformers", N_("sentence-transformers (extra package)")),
 )
-REMOTE = ("ollama", "mistral", "openai")
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -106,7 +105,7 @@ class MemoryPage(SettingsPage):
         kind = self.kind.currentData()
         chosen = self.provider.currentText()
         self.provider.clear()
-        self.provider.addItems([p.name for p in self._providers if p.kind.value == kind])
+        self.provider.addItems([p.name for p in self._providers if p.kind == kind])
         self.provider.setCurrentIndex(max(0, self.provider.findText(chosen)))
         for row in (self._provider_row, self._dimension_row):
             row.setVisible(kind in REMOTE)

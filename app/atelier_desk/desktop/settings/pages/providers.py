@@ -17,13 +17,14 @@ from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.model_table import ModelTable
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.provider_form import DEFAULT_URLS, KIND_WORDS, ProviderForm
+from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, say
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import find, provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -111,13 +112,14 @@ class ProvidersPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
-            facts = [_(KIND_WORDS[config.kind]), config.base_url or DEFAULT_URLS[config.kind]]
+            facts = [kind_words(config.kind), config.base_url or usual_url(config.kind)]
             if not config.enabled:
                 facts.append(_("off"))
             elif config.has_key or config.api_key_env:
                 facts.append(_("with key"))
             role: Role = "accent" if config.enabled else "muted"
-            icon = "hard-drive" if config.kind is ProviderKind.LOCAL else "server"
+            entry = find(config.kind)
+            icon = entry.icon if entry is not None else "server"
             two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
         self.list.blockSignals(False)
         rows = min(max(self.list.count(), 1), 6)
@@ -148,7 +150,7 @@ class ProvidersPage(SettingsPage):
 
     def _show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self._persistent)
-        local = config is not None and config.kind is ProviderKind.LOCAL
+        local = config is not None and is_builtin(config.kind)
         for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
         for widget in (self._downloads_card.heading, self._downloads_card):
@@ -182,9 +184,9 @@ class ProvidersPage(SettingsPage):
     def _show_menu(self) -> None:
         """Kinds to add at once, and the servers found on this machine as soon as they are known."""
         self._menu.clear()
-        for kind, name in ((ProviderKind.OLLAMA, "Ollama"), (ProviderKind.MISTRAL, "Mistral"), (ProviderKind.OPENAI, "OpenAI")):
-            text = _(KIND_WORDS[kind]) if kind is ProviderKind.OPENAI else name
-            self._menu.addAction(text, partial(self.begin, kind, name, DEFAULT_URLS[kind]))
+        for entry in provider_types():
+            if not entry.builtin:
+                self._menu.addAction(_(entry.title), partial(self.begin, entry.kind, entry.name or _(entry.title), entry.url))
         self._menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
         self.jobs.start(self._add_found(), "detect")
 
@@ -196,7 +198,7 @@ class ProvidersPage(SettingsPage):
                 text = _("{software} on this machine ({url})", software=server.software, url=server.base_url)
                 self._menu.addAction(text, partial(self.begin, server.kind, server.software, server.base_url))
 
-    def begin(self, kind: ProviderKind, name: str, url: str) -> None:
+    def begin(self, kind: str, name: str, url: str) -> None:
         """Start the form of a new provider."""
         taken = {config.name for config in self._providers}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
@@ -207,7 +209,8 @@ class ProvidersPage(SettingsPage):
         self._show_form(None)
         self.form.prefill(kind, free, url)
         self._check()
-        (self.form.key_field if kind is ProviderKind.MISTRAL else self.form.name).setFocus()
+        entry = find(kind)
+        (self.form.key_field if entry is not None and entry.needs_key else self.form.name).setFocus()
 
     def store(self) -> None:
         """Save the form."""
