@@ -43,7 +43,7 @@ class ProviderForm(QWidget):
         self._persistent = True
         self.name = control(QLineEdit(self), "provider-name")
         self.kind = control(QComboBox(self), "provider-kind")
-        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData())))
+        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData() or "")))
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
