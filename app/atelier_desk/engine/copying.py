@@ -5,6 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import (
+    ApprovalDecided,
     ApprovalRequested,
     ChildrenPlanned,
     EventBody,
@@ -90,6 +91,9 @@ class Copier:
             if previous is not None and previous.state is not None:
                 handle.history = carried(previous.state)
             copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
+        elif isinstance(copy, ApprovalDecided):
+            # A rule may have been taken back since: a copy allows nothing anew.
+            copy = copy.model_copy(update={"rule": None})
         elif isinstance(copy, ModelReplied):
             copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
         return Part(handle, [copy])

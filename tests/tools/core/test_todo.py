@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.task import TaskStatus
+from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import ToolResult
@@ -141,6 +141,12 @@ async def test_another_workflows_task_is_not_found(calls: Calls, calls_with: Mak
 
 async def test_a_blank_name_is_refused(calls: Calls) -> None:
     assert "blank" in (await calls(TODO, operation="create", name="   "))["error"]
+
+
+async def test_a_workflow_has_a_bounded_number_of_tasks(calls: Calls) -> None:
+    many = [Task(workflow_id=calls.context.workflow_id, name=str(number)) for number in range(limits.LIST_MAX)]
+    calls.stored = {task.id: task for task in many}
+    assert "at most 1000 tasks" in (await calls(TODO, operation="create", name="One more"))["error"]
 
 
 async def test_outside_a_workflow_there_are_no_tasks(calls_with: MakeCalls) -> None:

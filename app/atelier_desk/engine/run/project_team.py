@@ -83,6 +83,8 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
+    if body.rule is not None:
+        out.rules.append(body.rule)
     # A run that is stopped says in the same commit what its workflow is then.
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
 

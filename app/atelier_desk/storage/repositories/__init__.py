@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from atelier_desk.storage.artefacts import Artefacts
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
-from atelier_desk.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
+from atelier_desk.storage.repositories.configuration import (
+    AgentRepository,
+    ModelRepository,
+    ProviderRepository,
+    RuleRepository,
+    SettingsRepository,
+)
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
@@ -32,6 +38,7 @@ __all__ = [
     "QuestionRepository",
     "ReportRepository",
     "Repositories",
+    "RuleRepository",
     "SearchHit",
     "SettingsRepository",
     "TaskRepository",
@@ -62,6 +69,7 @@ class Repositories:
         self.agents = AgentRepository(store)
         self.providers = ProviderRepository(store)
         self.models = ModelRepository(store)
+        self.rules = RuleRepository(store)
         self.settings = SettingsRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.

@@ -144,6 +144,8 @@ class TodoTool(DescribedTool):
 def _create(input: Create, tasks: Tasks, context: ToolContext) -> ToolResult:
     if not input.name.strip():
         raise ToolError("name must not be blank")
+    if len(tasks) >= limits.LIST_MAX:
+        raise ToolError("A workflow has at most {most} tasks. Delete those that are done first.", most=limits.LIST_MAX, code="limit")
     task_id = new_id()
     task = Task(
         id=task_id,

@@ -15,6 +15,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.memory import inputs
+from atelier_desk.tools.memory.again import origin_of, same_again
 from atelier_desk.tools.sections import CORE
 
 if TYPE_CHECKING:
@@ -119,11 +120,13 @@ class MemoryTool(DescribedTool):
             source="agent",
             agent_source=input.metadata.agent_source or context.agent_name or context.agent_id,
             run_id=context.run_id,
+            origin=origin_of(input.content),
             created_at=now,
             updated_at=now,
             expires_at=now + lifetime if lifetime is not None else None,
         )
-        stored = await self._store(memory)
+        memory = await same_again(memory, self._memories, context.workflow_id)
+        stored = memory if memory.edited else await self._store(memory)
         return ToolResult.ok(
             memory_id=stored.id,
             type=stored.type.value,
@@ -131,7 +134,7 @@ class MemoryTool(DescribedTool):
             workflow_id=stored.workflow_id,
             scope=_scope_of(stored),
             importance=stored.importance,
-            message="Memory added",
+            message=f"It was there already; the user changed it to: {stored.content[:200]}" if stored.edited else "Memory added",
         )
 
     async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
@@ -292,7 +295,7 @@ def _scope_of(memory: Memory) -> str:
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
-    data = memory.model_dump(mode="json", exclude={"embedder"})
+    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited"})
     return {**data, "scope": _scope_of(memory)}
 
 
