@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from atelier_desk.engine.embedding import create_embedder, needs_server
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import EmbedderSettings
-from atelier_desk.engine.embedding import create_embedder, needs_server
 from tests.engine.conftest import Opener
 
 
