@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -253,10 +253,10 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
-        workflow: Mapping[str, str] | None = None,
+        rename: tuple[str, str] | None = None,
     ) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and the columns ``workflow`` of the
-        workflow's row, are kept in the same transaction.
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
+        of the workflow's name (``Commit.rename``), are kept in the same transaction.
 
         So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
         nothing else can come between. A copy of the workflow can still be cut before what follows.
@@ -266,7 +266,7 @@ class Journal:
             ConflictError: the run is over.
             Exception: whatever ``follow`` raises; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, workflow)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
@@ -294,7 +294,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
-        workflow: Mapping[str, str] | None = None,
+        rename: tuple[str, str] | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -308,7 +308,6 @@ class Journal:
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
             await self._leave_branch(head, parts, batch)
             touched = {part.handle.run_id: part.handle for part in parts}
-            batch.rows.workflow.update(workflow or {})
             for part in parts:
                 for body in part.bodies:
                     self._add(batch, part.handle, body)
@@ -316,7 +315,7 @@ class Journal:
                 self._go_on(batch, part)
             rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
-            commit = _commit(batch, list(rows.values()), partial, frames)
+            commit = replace(_commit(batch, list(rows.values()), partial, frames), rename=rename)
             try:
                 cancelled = await self._commit(head, batch, commit)
             except BaseException:

@@ -24,6 +24,7 @@ class Commit:
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
         rules: what is allowed from now on; they belong to no workflow.
+        rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -38,6 +39,7 @@ class Commit:
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
     rules: tuple[AllowRule, ...] = ()
+    rename: tuple[str, str] | None = None
 
     of: str = ""
     """The workflow, where no event or row tells it."""

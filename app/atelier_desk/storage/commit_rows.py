@@ -14,6 +14,7 @@ from atelier_desk.storage.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
+_RENAME = "UPDATE $row SET name = $new WHERE name = $old RETURN NONE"
 
 
 def statements(commit: Commit) -> list[Statement]:
@@ -35,6 +36,11 @@ def statements(commit: Commit) -> list[Statement]:
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
+        *(
+            [Statement(_RENAME, {"row": record("workflow", workflow_id), "old": commit.rename[0], "new": commit.rename[1]})]
+            if commit.rename
+            else []
+        ),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),

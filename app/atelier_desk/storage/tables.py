@@ -45,13 +45,21 @@ MESSAGES: Table[Message] = Table(
     order=("back",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
-    "tool_execution", ToolExecution, links=_RUN_LINKS, json_fields={"arguments", "result"}, extra=_execution_search, order=("recency",)
+    "tool_execution",
+    ToolExecution,
+    links=_RUN_LINKS,
+    json_fields={"arguments", "result", "presentation", "parts"},
+    extra=_execution_search,
+    order=("recency",),
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
 QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"})
 APPROVALS: Table[ApprovalRequest] = Table(
-    "approval_request", ApprovalRequest, links=_RUN_LINKS, json_fields={"arguments", "edited", "details", "lineage"}
+    "approval_request",
+    ApprovalRequest,
+    links=_RUN_LINKS,
+    json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
 )
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from atelier_desk.desktop.questions.argument_check import parse, pretty, refusal
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.domain.settings import Settings
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 

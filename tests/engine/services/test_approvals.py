@@ -27,7 +27,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.engine.conftest import Opener
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}

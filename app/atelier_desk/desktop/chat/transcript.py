@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from atelier_desk.desktop.chat.entries import (
     LOADING,
@@ -18,6 +20,8 @@ from atelier_desk.desktop.chat.entries import (
     asked_from,
     entry_from,
 )
+from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.engine.services.transcript import TranscriptEntry
 
+_PARTS: TypeAdapter[tuple[ResultPart, ...]] = TypeAdapter(tuple[ResultPart, ...])
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
@@ -263,6 +268,7 @@ class Transcript:
         if found is None:
             call = Call(call_id, str(data.get("tool", "")), server=str(data.get("server") or ""))
             call.arguments = arguments if isinstance(arguments, dict) else {}
+            _present(call, data)
             return [self._add_call(event.run_id, event.agent_name, call)]
         entry, call = found
         if call.status != "asked":
@@ -290,6 +296,7 @@ class Transcript:
         if self._find_call(event.run_id, call_id) is not None:
             return []
         call = Call(call_id, str(data.get("tool", "")), arguments if isinstance(arguments, dict) else {}, "asked")
+        _present(call, data)
         return [self._add_call(event.run_id, event.agent_name, call)]
 
     def _on_validation_response(self, event: StreamEvent) -> list[Change]:
@@ -307,6 +314,7 @@ class Transcript:
         if found is None:
             return []
         found[1].progress = int(event.data.get("progress", 0))
+        found[1].progress_text = str(event.data.get("content") or "")
         return [("update", found[0])]
 
     def _on_tool_end(self, event: StreamEvent) -> list[Change]:
@@ -319,7 +327,8 @@ class Transcript:
             call.status = "ok" if data.get("success") else "timeout" if timed_out(data.get("result")) else "error"
         call.result, call.error = data.get("result"), str(data.get("error") or "")
         call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
-        call.progress = None
+        call.parts = _PARTS.validate_python(data.get("parts") or ())
+        call.progress, call.progress_text = None, ""
         return [("update", entry)]
 
     def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
@@ -342,7 +351,7 @@ class Transcript:
         else:
             change = ("update", entry)
         if all(known.question_id != question_id for known in entry.asked):
-            entry.asked.append(Asked(question_id, str(asked.get("question", ""))))
+            entry.asked.append(Asked(question_id, str(asked.get("question", "")), call_id=str(asked.get("call_id", ""))))
         return [change]
 
     def _on_user_question_complete(self, event: StreamEvent) -> list[Change]:
@@ -411,3 +420,8 @@ class Transcript:
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self._by_id[entry.id] = entry
+
+
+def _present(call: Call, data: dict[str, Any]) -> None:
+    call.effect = str(data.get("effect") or "")
+    call.presentation = Presentation.model_validate(data.get("presentation") or {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from atelier_desk.storage.artefacts import Artefacts
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from atelier_desk.storage.repositories.configuration import (
@@ -57,6 +58,7 @@ class Repositories:
         self.datadir = datadir
         self.memories = MemoryRepository(store)
         self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
+        self.artefacts = Artefacts(datadir)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)

@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
+from atelier_desk.desktop.settings.tool_boxes import ToolChoice
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -37,7 +37,7 @@ def tool_choices(atelier: Any) -> list[ToolChoice]:
     for section in registry.sections.all():
         for tool in registry.get_tools_by_section(section.id):
             first = tool.description.strip().splitlines()[0] if tool.description else ""
-            found.append(ToolChoice(tool.name, section.name, SUMMARIES.get(tool.name, first)))
+            found.append(ToolChoice(tool.name, section.name, tool.purpose or first, tool.title))
     return found
 
 
