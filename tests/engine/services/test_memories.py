@@ -97,6 +97,18 @@ async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
             await atelier.memories.update("missing", workflow_id="x")
 
 
+async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        one, two = await atelier.workflows.create("one"), await atelier.workflows.create("two")
+        memory = await atelier.memories.add("decided", "decision", one.id)
+        text = (await atelier.memories.export()).replace(one.id, two.id)
+        assert await atelier.memories.import_(text, "overwrite") == {"added": 1, "overwritten": 0, "skipped": 0}
+        assert await atelier.memories.get(memory.id) == memory
+        assert [each.content for each in await atelier.memories.list(two.id, "workflow")] == ["decided"]
+        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            await atelier.memories.import_(text.replace(memory.id, ".."), "overwrite")
+
+
 @pytest.mark.parametrize(("rule", "counts"), [("skip", (0, 0, 2)), ("overwrite", (0, 2, 0)), ("rename", (2, 0, 0))])
 async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[int, int, int]) -> None:
     async with open_atelier() as atelier:

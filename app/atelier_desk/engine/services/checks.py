@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.ids import is_id
 from atelier_desk.i18n import N_
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,6 +33,17 @@ def text(value: str, what: str, most: int) -> str:
             N_("{field} is {length} characters long; at most {most} are allowed."), field=what, length=len(stripped), most=most
         )
     return stripped
+
+
+def identifier(value: str, what: str) -> None:
+    """Refuse an identifier that Atelier never gives. One from a file names rows, and folders too; ``what`` names the file."""
+    if not is_id(value):
+        raise UsageError(
+            N_("{what} has the identifier {id}; an identifier is 32 hexadecimal digits in lower case."),
+            code="invalid",
+            what=what,
+            id=value[:80],
+        )
 
 
 def explain(error: ValidationError) -> str:
