@@ -50,7 +50,7 @@ class BackgroundWatch(QObject):
             return
         if not in_view:
             window.sidebar.model.set_unread(event.workflow_id, True)
-        window.bridge.start(self._tell(event.workflow_id, words, in_view))
+        window.bridge.jobs.start(self._tell(event.workflow_id, words, in_view))
 
     def _on_opened(self, workflow_id: str) -> None:
         self._window.sidebar.model.set_unread(workflow_id, False)
@@ -62,7 +62,7 @@ class BackgroundWatch(QObject):
             toast.dismiss()
 
     async def _tell(self, workflow_id: str, words: str, in_view: bool) -> None:
-        workflow = await self._window.bridge.call(lambda a: a.workflows.get(workflow_id))
+        workflow = await self._window.bridge.engine.workflows.get(workflow_id)
         text = _(words, name=workflow.name)
 
         def open_it() -> None:

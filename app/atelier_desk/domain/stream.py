@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model, Timestamp, utc_now
+
+Topic = Literal[
+    "workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question", "approval", "download", "tool"
+]
+"""What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
 
 
 class ChunkType(StrEnum):

@@ -15,7 +15,7 @@ from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events import Dispatch, PauseReason, RunStarted, UserMessage
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle, run_events
@@ -303,7 +303,7 @@ class RunManager(Steering):
         await self._watch.close()
         await self._runs.close()
 
-    def _changed(self, topic: str, id: str) -> None:
+    def _changed(self, topic: Topic, id: str) -> None:
         if topic == "settings":
             self._settings = None
 

@@ -82,7 +82,7 @@ async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier
     pane.list.select("b")
     qtbot.keyClick(pane.list, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
     await settle()
-    assert atelier.calls("tasks.reorder") == [(("w", "b", None), {}), (("w", "b", "c"), {})]
+    assert atelier.calls("tasks.move") == [(("w", "b", ""), {}), (("w", "b", "c"), {})]
 
 
 async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: FakeAtelier) -> None:
@@ -91,7 +91,7 @@ async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: Fa
     assert data.formats() == model.mimeTypes()
     model.dropMimeData(data, Qt.DropAction.MoveAction, 1, 0, model.index(-1))
     await settle()
-    assert atelier.calls("tasks.reorder") == [(("w", "d", "a"), {})]
+    assert atelier.calls("tasks.move") == [(("w", "d", "a"), {})]
 
 
 async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
@@ -151,8 +151,9 @@ async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: 
     assert atelier.calls("tasks.create")[-1] == (("w",), fields)
 
 
-async def test_the_form_changes_only_what_was_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
+async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
     offered = [dialog.dependencies.item(row).text() for row in range(dialog.dependencies.count())]
     assert offered == ["Task a", "Task d"]
@@ -160,12 +161,14 @@ async def test_the_form_changes_only_what_was_changed(pane: TaskPane, atelier: F
     dialog.status.setCurrentIndex(1)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert atelier.calls("tasks.update") == [(("w", "b"), {"priority": 1})]
-    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.IN_PROGRESS), {})]
+    (((task,), fields),) = atelier.calls("tasks.edit")
+    assert task.id == "b"
+    assert (fields["priority"], fields["status"]) == (1, TaskStatus.IN_PROGRESS)
 
 
 async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
     assert not dialog.duration.isEnabled()
     assert dialog.duration.text() == "measured from its start"
@@ -173,8 +176,8 @@ async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atel
     dialog.duration.setValue(90)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
-    assert atelier.calls("tasks.update") == [(("w", "b"), {"duration_ms": 5_400_000})]
+    ((_task, fields),) = atelier.calls("tasks.edit")
+    assert (fields["status"], fields["duration_ms"]) == (TaskStatus.COMPLETED, 5_400_000)
 
 
 async def test_a_refused_change_is_told_and_the_list_read_again(pane: TaskPane, atelier: FakeAtelier) -> None:

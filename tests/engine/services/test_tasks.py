@@ -74,6 +74,29 @@ async def test_the_order_is_kept_and_partial_orders_move_the_rest_behind(open_at
             await atelier.tasks.reorder(workflow.id, ["missing"])
 
 
+async def test_a_task_is_moved_behind_another_or_to_the_front(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        a, b, c = [(await atelier.tasks.create(workflow.id, name)).id for name in "abc"]
+        for moved, after, order in ((c, a, "acb"), (b, "", "bac"), (b, c, "acb"), (a, a, "acb")):
+            await atelier.tasks.move(workflow.id, moved, after)
+            assert "".join(task.name for task in await atelier.tasks.list(workflow.id)) == order
+        with pytest.raises(NotFoundError):
+            await atelier.tasks.move(workflow.id, a, "gone")
+
+
+async def test_an_edit_saves_what_differs_and_measures_last(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        task = await atelier.tasks.create(workflow.id, "Write")
+        recorder = Recorder(atelier)
+        same = await atelier.tasks.edit(task, name=task.name, priority=task.priority, status=task.status)
+        assert (same, recorder.kinds()) == (task, [])
+        done = await atelier.tasks.edit(task, priority=1, status=TaskStatus.COMPLETED, duration_ms=5_400_000)
+        assert (done.priority, done.status, done.duration_ms) == (1, TaskStatus.COMPLETED, 5_400_000)
+        assert recorder.kinds() == ["task_update", "task_complete", "task_update"]
+
+
 async def test_bad_input_is_explained(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")

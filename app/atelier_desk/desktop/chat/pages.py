@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -73,9 +73,10 @@ class TranscriptPages(QObject):
         self._wanted = workflow_id
         self.current = None
         transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
-        workflow, stored, run = await self._bridge.call(lambda a: _read(a, workflow_id))
+        opened = await self._bridge.engine.workflows.opened(workflow_id, PAGE)
         if self._wanted != workflow_id:
             return
+        stored, run = opened.entries, opened.run
         transcript.load(stored)
         self._team.set_workflow(workflow_id, run.id if run is not None else "")
         self._take_agents(stored)
@@ -84,9 +85,9 @@ class TranscriptPages(QObject):
             transcript.status = run.status.value
         transcript.settle(run.status.value if run is not None else "completed")
         self.complete = len(stored) < PAGE
-        self.current, self.workflow = transcript, workflow
+        self.current, self.workflow = transcript, opened.workflow
         self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}
-        self.opened.emit(workflow)
+        self.opened.emit(opened.workflow)
 
     async def reload(self) -> None:
         """Read the workflow in view again, after its branch or language changed."""
@@ -101,7 +102,7 @@ class TranscriptPages(QObject):
             return []
         self._loading = True
         try:
-            stored = await self._bridge.call(lambda a: a.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE))
+            stored = await self._bridge.engine.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE)
         finally:
             self._loading = False
         if transcript is not self.current:
@@ -123,7 +124,7 @@ class TranscriptPages(QObject):
         """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
         self.agent = run_id
         transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
-        stored = await self._bridge.call(lambda a: a.teams.transcript(run_id))
+        stored = await self._bridge.engine.teams.transcript(run_id)
         if self.agent != run_id:
             return None
         self._take_agents(stored or ())
@@ -155,7 +156,7 @@ class TranscriptPages(QObject):
             if changes:
                 self.changed.emit(changes)
             if event.chunk_type.value == "user_question_complete":
-                self._bridge.start(self._read_answer(str(event.data.get("question_id", ""))))
+                self._bridge.jobs.start(self._read_answer(str(event.data.get("question_id", ""))))
             return
         transcript = self._live.setdefault(event.workflow_id, Transcript(event.workflow_id))
         transcript.apply(event)
@@ -176,17 +177,6 @@ class TranscriptPages(QObject):
                 del self._agents[run_id]
 
     async def _read_answer(self, question_id: str) -> None:
-        question = await self._bridge.call(lambda a: a.questions.get(question_id))
+        question = await self._bridge.engine.questions.get(question_id)
         if self.current is not None and (changes := self.current.set_answer(question)):
             self.changed.emit(changes)
-
-
-async def _read(atelier: Any, workflow_id: str) -> tuple[Any, Any, Any]:
-    """On the engine's loop: the workflow, its newest page, and its newest run when that is not over."""
-    workflow = await atelier.workflows.get(workflow_id)
-    stored = await atelier.workflows.transcript(workflow_id, limit=PAGE)
-    run = None
-    if workflow.head_run_id:
-        head = await atelier.repos.runs.get(workflow.head_run_id)
-        run = head if not head.status.final or head.status.value == "error" else None
-    return workflow, stored, run

@@ -16,11 +16,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream import ChunkType, StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -96,7 +96,7 @@ class ApprovalDesk(QObject):
     def __len__(self) -> int:
         return len(self._requests)
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "approval" or (topic == "workflow" and self._requests):
             self._reload_timer.ask()
 
@@ -107,7 +107,7 @@ class ApprovalDesk(QObject):
 
     async def _reload(self) -> None:
         async with self._reading:
-            found = await self._bridge.call(lambda a: a.approvals.pending())
+            found = await self._bridge.engine.approvals.pending()
             waiting = {each.id: each for each in found or ()}
             gone = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
@@ -132,7 +132,7 @@ class ApprovalDesk(QObject):
     async def _take(self, request_id: str) -> ApprovalRequest | None:
         """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
         try:
-            request: ApprovalRequest | None = await self._bridge.call(lambda a: a.approvals.get(request_id))
+            request: ApprovalRequest | None = await self._bridge.engine.approvals.get(request_id)
         except NotFoundError:
             self._requests.pop(request_id, None)
             self.updated.emit(request_id)
@@ -161,12 +161,12 @@ class ApprovalDesk(QObject):
         rule: AllowRule | None = None,
     ) -> None:
         """Allow; whatever the engine raises comes out, and the request stays as it was."""
-        await self._bridge.call(lambda a: a.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule))
+        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule)
         await self._fetch(request_id)
 
     async def reject(self, request_id: str, note: str = "") -> None:
         """Refuse, with a reason for the agent."""
-        await self._bridge.call(lambda a: a.approvals.reject(request_id, note=note))
+        await self._bridge.engine.approvals.reject(request_id, note=note)
         await self._fetch(request_id)
 
     def draft(self, request_id: str) -> Draft:
@@ -235,7 +235,7 @@ class ApprovalDesk(QObject):
         self.jobs.start(self._report(request_id, ms))
 
     async def _report(self, request_id: str, ms: int) -> None:
-        left = await self._bridge.call(lambda a: a.approvals.seen(request_id, ms))
+        left = await self._bridge.engine.approvals.seen(request_id, ms)
         if not left:  # it ran out, or was decided elsewhere
             await self._fetch(request_id)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.questions.approval_desk import approval_desk
 from atelier_desk.desktop.questions.attention import Attention
@@ -27,7 +27,7 @@ from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream import ChunkType, StreamEvent, Topic
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -144,21 +144,21 @@ class QuestionPresenter(QObject):
         elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
             self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
         if topic in ("question", "workflow"):
             self._reload_timer.ask()
 
     async def _reload(self) -> None:
         async with self._reading:
-            self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
+            self.queue.replace(await self._bridge.engine.questions.pending())
         if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
             self._put_away()
         self._refresh()
 
     async def _asked(self, question_id: str) -> None:
         async with self._reading:
-            question = await self._bridge.call(lambda a: a.questions.get(question_id))
+            question = await self._bridge.engine.questions.get(question_id)
             new = question.status is QuestionStatus.PENDING and self.queue.add(question)
         if new:
             self.attention.call(question.agent_name or _("The agent"), question.spec.question)
@@ -262,12 +262,9 @@ class QuestionPresenter(QObject):
 
     async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
         """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
-
-        def work(atelier: Any) -> Any:
-            return atelier.questions.skip(question_id) if answer is None else atelier.questions.answer(question_id, answer)
-
+        questions = self._bridge.engine.questions
         try:
-            await self._bridge.call(work)
+            await (questions.skip(question_id) if answer is None else questions.answer(question_id, answer))
         except Exception as error:
             if self.dialog is not None and self.dialog.question.id == question_id:
                 self.dialog.show_error(error_text(error))
@@ -316,4 +313,4 @@ class QuestionPresenter(QObject):
         self.queue.add(counted)
         if self.dialog is not None and self.dialog.question.id == question_id:
             self.dialog.question = counted
-        self.jobs.start(self._bridge.call(lambda a: a.questions.seen(question_id, gathered)))
+        self.jobs.start(self._bridge.engine.questions.seen(question_id, gathered))

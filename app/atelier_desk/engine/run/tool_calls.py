@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from atelier_desk.domain.approval import ApprovalRequest, RiskName
 from atelier_desk.domain.base import new_id
@@ -24,7 +24,7 @@ from atelier_desk.domain.events import (
     ToolCallStarted,
 )
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream import ChunkType, Topic
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
@@ -282,7 +282,7 @@ class ToolCalls:
             done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
             await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done, follow=self._follow)
             if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(prepared.tool.changes, self._handle.workflow_id)
+                self._env.bus.changed(cast("Topic", prepared.tool.changes), self._handle.workflow_id)
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
         """What a call wants of the team: events that make it wait, or an error for the model."""

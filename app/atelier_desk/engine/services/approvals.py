@@ -76,7 +76,7 @@ class ApprovalService:
         chosen = _rule_for(asked, scope, rule)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
         if chosen is not None:
-            await self._add_rule(chosen)
+            await self.add_rule(chosen)
         return await self.get(approval_id)
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
@@ -134,7 +134,18 @@ class ApprovalService:
                 raise NotFoundError(_NO_RULE[rule.what], target=rule.target)
             await self._save_rules(tuple(each for each in rules if each != rule))
 
-    async def _add_rule(self, rule: AllowRule) -> None:
+    async def set_policy(self, **fields: Any) -> None:
+        """Change some of the approval settings; rules that come in meanwhile stay.
+
+        Raises:
+            UsageError: a value out of bounds.
+        """
+        async with self._changing_rules:
+            settings = await self._context.settings.get()
+            await self._context.settings.update(approvals=settings.approvals.model_copy(update=fields))
+
+    async def add_rule(self, rule: AllowRule) -> None:
+        """Allow what ``rule`` covers from now on, without asking."""
         async with self._changing_rules:
             rules = await self.rules()
             if rule not in rules:

@@ -108,6 +108,19 @@ class TaskService:
         changed = todo_rules.change_status(_find(tasks, task_id), wanted, tasks, self._context.clock.now())
         return await self._record("complete" if wanted is TaskStatus.COMPLETED else "update", changed)
 
+    async def edit(self, task: Task, **fields: Any) -> Task:
+        """Save what differs from ``task``: the fields first, then the status, which may depend on the dependencies, then how long it took,
+        because completing measures that."""
+        status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
+        changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
+        if changed:
+            await self.update(task.workflow_id, task.id, **changed)
+        if status is not task.status:
+            await self.set_status(task.workflow_id, task.id, status)
+        if taken is not None:
+            await self.update(task.workflow_id, task.id, duration_ms=taken)
+        return await self.get(task.workflow_id, task.id)
+
     async def complete(self, workflow_id: str, task_id: str) -> Task:
         return await self.set_status(workflow_id, task_id, TaskStatus.COMPLETED)
 
@@ -124,6 +137,18 @@ class TaskService:
         tasks = await self._tasks(task.workflow_id)
         kept = tuple(name for name in task.dependencies if name in tasks)
         return await self._record("create", task.model_copy(update={"dependencies": kept}))
+
+    async def move(self, workflow_id: str, task_id: str, after: str) -> builtins.list[Task]:
+        """Put a task behind another one; an empty ``after`` puts it first. Gives the tasks that moved.
+
+        Raises:
+            NotFoundError: one of them is not there.
+        """
+        tasks = await self._tasks(workflow_id)
+        _find(tasks, task_id)
+        rest = [each.id for each in sorted(tasks.values(), key=_place) if each.id != task_id]
+        place = rest.index(_find(tasks, after).id) + 1 if after and after != task_id else 0
+        return await self.reorder(workflow_id, [*rest[:place], task_id, *rest[place:]])
 
     async def reorder(self, workflow_id: str, ids: Sequence[str]) -> builtins.list[Task]:
         """Put the tasks into this order; tasks that are not named keep their order behind them. Only those that moved are recorded."""
