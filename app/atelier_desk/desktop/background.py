@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 
+from atelier_desk.domain.payloads import WorkflowComplete
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ class BackgroundWatch(QObject):
         window.sidebar.workflow_gone.connect(self._take_back)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.depth or event.parent_run_id or event.chunk_type.value != "workflow_complete":
+        data = event.payload
+        if event.depth or event.parent_run_id or not isinstance(data, WorkflowComplete):
             return
-        words = ENDS.get(str(event.data.get("status", "")))
+        words = ENDS.get(data.status)
         window = self._window
         in_view = event.workflow_id == window.chat.workflow_id
         if words is None or (in_view and window.isActiveWindow()):

@@ -19,6 +19,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.remote import EngineCalls, Remote
+from atelier_desk.domain.chunks import ChunkType
+from atelier_desk.domain.payloads import Reasoning, Words
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
-_TEXT = frozenset({"token", "reasoning"})
+_TEXT = frozenset({ChunkType.TOKEN, ChunkType.REASONING})
 
 Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 """Gives the asynchronous context manager that opens the engine."""
@@ -220,11 +222,11 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     """
     result: list[StreamEvent | Change] = []
     seen: set[Change] = set()
-    texts: dict[str, tuple[int, StreamEvent, list[str]]] = {}
-    """By run, the text that may go on: its place in the result, its first event, its pieces."""
+    texts: dict[str, tuple[int, StreamEvent, Words, list[str]]] = {}
+    """By run, the text that may go on: its place in the result, its first event and what that says, its pieces."""
 
     def close(run_id: str) -> None:
-        place, event, parts = texts.pop(run_id)
+        place, event, _first, parts = texts.pop(run_id)
         if len(parts) > 1:
             result[place] = event.model_copy(update={"data": {**event.data, "content": "".join(parts)}})
 
@@ -234,24 +236,26 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
                 seen.add(news)
                 result.append(news)
             continue
-        if news.chunk_type not in _TEXT:
-            for run_id in [run_id for run_id, (_place, event, _parts) in texts.items() if event.workflow_id == news.workflow_id]:
+        words = news.payload if news.chunk_type in _TEXT else None
+        if not isinstance(words, Words):
+            for run_id in [run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id]:
                 close(run_id)
             result.append(news)
             continue
         open_text = texts.get(news.run_id)
-        if open_text is not None and _stream_key(open_text[1]) == _stream_key(news):
-            open_text[2].append(str(news.data.get("content", "")))
+        if open_text is not None and _goes_on(open_text[2], words):
+            open_text[3].append(words.content)
             continue
         if open_text is not None:
             close(news.run_id)
-        texts[news.run_id] = (len(result), news, [str(news.data.get("content", ""))])
+        texts[news.run_id] = (len(result), news, words, [words.content])
         result.append(news)
     for run_id in list(texts):
         close(run_id)
     return result
 
 
-def _stream_key(event: StreamEvent) -> tuple[str, str, object]:
-    """Tokens with the same key belong to the same text."""
-    return event.run_id, event.chunk_type.value, event.data.get("message_id")
+def _goes_on(first: Words, words: Words) -> bool:
+    """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
+    turns = isinstance(words, Reasoning) and words.all_before
+    return type(first) is type(words) and first.message_id == words.message_id and not turns

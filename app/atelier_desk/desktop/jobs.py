@@ -48,7 +48,11 @@ class Jobs:
         if key:
             for task in [task for task, name in self._tasks.items() if name == key]:
                 task.cancel()
-        started = asyncio.get_event_loop().create_task(work)
+        try:
+            started = asyncio.get_event_loop().create_task(work)
+        except RuntimeError:  # a timer that fires after the loop has ended
+            work.close()
+            raise
         self._tasks[started] = key
         started.add_done_callback(self._finished)
         return started

@@ -12,6 +12,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, label
 from atelier_desk.desktop.widgets.basic import native_keys
+from atelier_desk.domain.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.i18n import _, ngettext
 
@@ -108,10 +109,10 @@ class StepBar(Translated, QFrame):
                 await self._let_go(step.run_id)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
+        data = event.payload
+        if event.workflow_id != self.workflow_id or not isinstance(data, RunStatusChanged | WorkflowComplete):
             return
-        status = event.data.get("status")
-        if event.run_id == self._caught and status == "paused":
+        if event.run_id == self._caught and data.status == "paused":
             self._caught = ""
             self.bridge.jobs.start(self._hold(event.run_id))
         self._look.ask()

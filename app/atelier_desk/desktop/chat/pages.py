@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.transcript import FINAL, Transcript
+from atelier_desk.domain import payloads
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -155,8 +156,8 @@ class TranscriptPages(QObject):
             changes = self.current.apply(event)
             if changes:
                 self.changed.emit(changes)
-            if event.chunk_type.value == "user_question_complete":
-                self._bridge.jobs.start(self._read_answer(str(event.data.get("question_id", ""))))
+            if isinstance(data := event.payload, payloads.UserQuestionComplete):
+                self._bridge.jobs.start(self._read_answer(data.question_id))
             return
         transcript = self._live.setdefault(event.workflow_id, Transcript(event.workflow_id))
         transcript.apply(event)
@@ -165,7 +166,8 @@ class TranscriptPages(QObject):
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
-        talked = str(event.data.get("sub_agent_id", "")) if event.chunk_type.value in {"sub_agent_question", "sub_agent_answer"} else ""
+        data = event.payload
+        talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
         for run_id in filter(None, (event.run_id if event.depth else "", talked)):
             transcript = self._agents.get(run_id)
             if transcript is None:

@@ -26,6 +26,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import EmptyState, Translated
+from atelier_desk.domain import payloads
 from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.events import Dispatch
 from atelier_desk.domain.limits import MESSAGE
@@ -365,12 +366,12 @@ class ChatPanel(Translated, QWidget):
         if event.workflow_id != self.workflow_id:
             return
         self.team.feed(event)
-        kind = event.chunk_type.value
-        if kind == "usage":
-            self.header.meter.take(event.data, own=not event.depth)
-        elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
+        data = event.payload
+        if isinstance(data, payloads.UsageTold):
+            self.header.meter.take(data, own=not event.depth)
+        elif not event.depth and isinstance(data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged):
             transcript = self.pages.current
-            held = event.data.get("status") in {"paused", "interrupted"}
+            held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
             self._set_running(transcript is not None and bool(transcript.live_run) and not held)
             self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
 

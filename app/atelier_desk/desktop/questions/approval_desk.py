@@ -20,7 +20,8 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType, StreamEvent, Topic
+from atelier_desk.domain.payloads import ValidationRequired, ValidationResponse
+from atelier_desk.domain.stream import StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -102,8 +103,8 @@ class ApprovalDesk(QObject):
 
     def on_stream(self, event: StreamEvent) -> None:
         """A request came, was asked again, or was decided."""
-        if event.chunk_type in (ChunkType.VALIDATION_REQUIRED, ChunkType.VALIDATION_RESPONSE):
-            self.jobs.start(self._fetch(str(event.data.get("validation_id", ""))))
+        if isinstance(data := event.payload, ValidationRequired | ValidationResponse):
+            self.jobs.start(self._fetch(data.validation_id))
 
     async def _reload(self) -> None:
         async with self._reading:

@@ -14,7 +14,8 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import turn_tree
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.stream import ChunkType, StreamEvent, Topic
+from atelier_desk.domain.payloads import SubAgentAnswer, SubAgentComplete, SubAgentQuestion
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team_views import AgentNode
 
 RELOAD_MS = 200
-_CLOSING = (ChunkType.SUB_AGENT_ANSWER, ChunkType.SUB_AGENT_COMPLETE, ChunkType.SUB_AGENT_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class ParentQuestions(QObject):
 
     def on_stream(self, event: StreamEvent) -> None:
         """A sub-agent asked, got its answer, or is over."""
-        run_id = str(event.data.get("sub_agent_id", ""))
-        if event.chunk_type is ChunkType.SUB_AGENT_QUESTION:
-            self._asking[run_id] = event.seq
-            self.jobs.start(self._asked(run_id, event))
-        elif event.chunk_type in _CLOSING:
-            self._close(run_id)
+        data = event.payload
+        if isinstance(data, SubAgentQuestion):
+            self._asking[data.sub_agent_id] = event.seq
+            self.jobs.start(self._asked(data, event))
+        elif isinstance(data, SubAgentAnswer | SubAgentComplete):
+            self._close(data.sub_agent_id)
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         """A workflow that is deleted takes its agents' questions along."""
@@ -103,8 +103,8 @@ class ParentQuestions(QObject):
         if self._open.pop(run_id, None) is not None:
             self.changed.emit()
 
-    async def _asked(self, run_id: str, event: StreamEvent) -> None:
-        data = event.data
+    async def _asked(self, data: SubAgentQuestion, event: StreamEvent) -> None:
+        run_id = data.sub_agent_id
         lineage: tuple[str, ...] = (event.agent_name,) if event.agent_name else ()
         async with self._reading:
             if event.depth > 0:  # the event names the parent alone
@@ -112,9 +112,7 @@ class ParentQuestions(QObject):
                 lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
             if self._asking.get(run_id) != event.seq:
                 return
-            asked = ParentQuestion(
-                run_id, event.workflow_id, str(data.get("sub_agent_name", "")), str(data.get("question", "")), lineage, event.time
-            )
+            asked = ParentQuestion(run_id, event.workflow_id, data.sub_agent_name, data.question, lineage, event.time)
             self._open[run_id] = asked
         self.asked.emit(asked)
         self.changed.emit()

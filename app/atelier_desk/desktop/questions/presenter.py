@@ -26,8 +26,9 @@ from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.payloads import UserQuestionComplete, UserQuestionStart
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream import ChunkType, StreamEvent, Topic
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -138,11 +139,11 @@ class QuestionPresenter(QObject):
 
     def on_stream(self, event: StreamEvent) -> None:
         """A question was asked or closed."""
-        if event.chunk_type is ChunkType.USER_QUESTION_START:
-            asked = event.data.get("user_question") or {}
-            self.jobs.start(self._asked(str(asked.get("question_id", ""))))
-        elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
-            self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
+        match event.payload:
+            case UserQuestionStart(user_question=asked):
+                self.jobs.start(self._asked(asked.question_id))
+            case UserQuestionComplete(question_id=question_id, status=status):
+                self._closed(question_id, status)
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
