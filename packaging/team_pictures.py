@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.llm.scripted import ScriptedModel, Step
-
-if TYPE_CHECKING:
-    from screenshots import Photographer
 
 LOOKS = (("light", 100), ("dark", 100), ("light", 150))
 """Theme and font scale of each scene."""
@@ -56,6 +54,22 @@ WORDS: dict[str, dict[str, Any]] = {
         "end": "All is ready: the test passes, the guide is current, and **two ways** are left to be closed.",
     },
 }
+
+
+class Photographer(Protocol):
+    """Who drives the window and saves what it shows."""
+
+    window: Any
+    bridge: Any
+    folder: Path
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 20) -> None: ...
+
+    async def send(self, text: str) -> None: ...
+
+    async def look(self, mode: str, scale: int) -> None: ...
+
+    def save(self, name: str) -> None: ...
 
 
 def used(tokens: int) -> Usage:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.__main__ import ask_holder_to_raise, main
-from atelier_desk.engine.ipc import command_handler, set_command_handler
+from atelier_desk.engine.ipc.commands import command_handler, set_command_handler
 from atelier_desk.engine.ipc.server import IpcServer
 from atelier_desk.storage.datadir import DataDir
 

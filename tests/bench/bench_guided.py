@@ -21,6 +21,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.guided.actions import action_of
@@ -32,7 +33,6 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import AskUser, ToolContext
 from atelier_desk.tools.core.expression import evaluate
-from atelier_desk.tools.memory.search import MemorySearch
 from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"

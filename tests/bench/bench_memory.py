@@ -26,11 +26,11 @@ import psutil
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.tools.memory.search import MemorySearch
 
 DATA = Path(__file__).with_name("data") / "memory_questions.json"
 SYLLABLES = ("ba", "co", "di", "fe", "gu", "la", "mo", "ni", "pe", "ra", "so", "ti", "vu", "za")
@@ -157,7 +157,6 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         begun = time.perf_counter()
         texts = await fill(repositories, embedder, corpus, count)
         filled = time.perf_counter() - begun
-        repositories.memories.reload()
         search = MemorySearch(repositories.memories, embedder, clock)
         before = rss_mb()
         begun = time.perf_counter()

@@ -204,7 +204,7 @@ async def _build(root: Path, ending: str) -> None:
 async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.llm.local.models import ModelStore
-    from atelier_desk.storage import backup, transfer
+    from atelier_desk.storage import archive, transfer
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
@@ -224,7 +224,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
     if backups:
         for path in datadir.backups.glob("*.zip"):
             try:
-                await backup.verify(path)
+                await archive.verify(path)
             except AtelierError as error:
                 noticed.append(f"backup: {error.code}")
     try:

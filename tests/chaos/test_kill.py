@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.events import ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events import TaskChanged, ToolCallFinished, ToolCallStarted
 from atelier_desk.engine.journal import run_events
 from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
 from tests.chaos.worker import CALLS
@@ -56,6 +56,7 @@ async def _check(world: World) -> None:
     interrupted = sum(body.status == "interrupted" for body in done)
     lines = world.effects()
     twice = doubled(lines) + doubled(tasks)
+    made = [event.body for event in events if isinstance(event.body, TaskChanged)]
     FIGURES.runs += 1
     FIGURES.acknowledged += len(world.acknowledged)
     FIGURES.lost += len(lost)
@@ -65,6 +66,8 @@ async def _check(world: World) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert not lost
     assert twice == 0
+    # A tool that only says what it changes is run again after a kill: each call made its one task.
+    assert len(tasks) == len(made) == CALLS // 2
     assert run.status == "completed"
     assert started == {body.call_id for body in done}
     assert len(done) == CALLS

@@ -1,4 +1,4 @@
-"""The process that is killed: one run of 20 tool calls, resumed until it is over.
+"""The process that is killed: one run of 20 tool calls (or ``ATELIER_CALLS``), resumed until it is over.
 
     python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
@@ -23,7 +23,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 
-CALLS = 20
+CALLS = int(os.environ.get("ATELIER_CALLS", "20"))
 
 
 class AppendLineInput(Input):
@@ -57,7 +57,7 @@ def scripted(request: ChatRequest) -> ChatReply:
     """The next call, decided by how many results the model has seen; so a resumed run goes on where it was."""
     done = sum(message.role is Role.TOOL for message in request.messages)
     if done >= CALLS:
-        return ChatReply(content="All twenty calls are done.")
+        return ChatReply(content="All calls are done.")
     if done % 2 == 0:
         return ChatReply(tool_calls=(ToolCall(id=f"line-{done}", name="append_line", arguments={"line": f"line {done}"}),))
     arguments = {"operation": "create", "name": f"task {done}"}

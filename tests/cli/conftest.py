@@ -17,7 +17,7 @@ from atelier_desk.__main__ import main
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.datadir import DataDir, default_data_dir

@@ -144,7 +144,7 @@ def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
 
 LISTINGS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "approvals", "tasks")
 UNUSED = ("httpx", "numpy", "keyring", "babel", "PySide6", "xllamacpp", "atelier_desk.engine.runs",
-          "atelier_desk.engine.run.reduce", "atelier_desk.tools.memory.search",
+          "atelier_desk.engine.run.reduce", "atelier_desk.knowledge.search",
           "atelier_desk.engine.services.inspector", "atelier_desk.engine.services.transcript")  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_a_listing_loads_nothing_it_does_not_look_at(noun: str, tmp_path: Path) 
         "import sys; from atelier_desk.__main__ import main; status = main(sys.argv[2:]);"
         "print(status, [m for m in sys.argv[1].split() if m in sys.modules], file=sys.stderr)"
     )
-    unused = [name for name in UNUSED if not (noun == "tools" and name == "atelier_desk.tools.memory.search")]
+    unused = [name for name in UNUSED if not (noun == "tools" and name == "atelier_desk.knowledge.search")]
     if noun != "tools":
         unused.append("atelier_desk.domain.events")
     command = [sys.executable, "-c", code, " ".join(unused), "--data-dir", str(tmp_path / "data"), noun, "list"]

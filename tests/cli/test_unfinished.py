@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from atelier_desk.cli import figures
+from atelier_desk import figures
 from atelier_desk.cli.notices import notice
 from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
 from atelier_desk.domain.stream import ChunkType, StreamEvent
@@ -85,7 +85,7 @@ def said(kind: ChunkType, **data: object) -> str:
 
 def test_notices_have_rounded_numbers_and_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
-    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 in 0.4 s: the server limits the number of requests"
+    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 in 0.4\u202fs: the server limits the number of requests"
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
@@ -93,11 +93,13 @@ def test_notices_have_rounded_numbers_and_words() -> None:
         "Limit of cost reached: $0.05 of $0.10. What is left is not enough for the next request."
     )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
-    assert "3 min 5 s" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
+    assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
     set_language("fr")
     try:
-        assert said(ChunkType.RETRY, **wait) == "Nouvel essai du modèle. Tentative 2 dans 0,4 s : le serveur limite le nombre de requêtes"
-        assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12 $ sur 0,10 $"
+        assert said(ChunkType.RETRY, **wait) == (
+            "Nouvel essai du modèle. Tentative 2 dans 0,4\u202fs : le serveur limite le nombre de requêtes"
+        )
+        assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12\u202f$ sur 0,10\u202f$"
         assert figures.number(1234567.5, 1) == "1\u202f234\u202f567,5"
     finally:
         set_language("en")
@@ -108,4 +110,4 @@ def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
     assert text.startswith("Loading the model.")
     assert "0" not in text
     waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
-    assert waits == "Loading the model. The server is not done with it; it is asked again in 4.2 s."
+    assert waits == "Loading the model. The server is not done with it; it is asked again in 4.2\u202fs."

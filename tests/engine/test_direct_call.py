@@ -7,7 +7,7 @@ import pytest
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.direct_call import DirectCallModel, answer_direct_calls, direct_agent, direct_message
+from atelier_desk.engine.direct_call import DirectCallModel, direct_agent, direct_message
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 
@@ -46,13 +46,10 @@ async def test_without_a_call_there_is_nothing_to_do(content: str) -> None:
 async def test_other_agents_keep_their_models_and_a_call_survives_a_restart(open_atelier: Opener) -> None:
     message = direct_message("UserQuestionTool", {"operation": "ask", "question": "Colour?", "questionType": "text"})
     async with open_atelier() as atelier:
-        answer_direct_calls(atelier.environment)
         workflow = await atelier.workflows.create("x")
         run_id = await atelier.runs.send(workflow.id, message, agent=direct_agent("UserQuestionTool"))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
     async with open_atelier(ScriptedModel(["hello"])) as atelier:
-        answer_direct_calls(atelier.environment)
-        answer_direct_calls(atelier.environment)
         [asked] = await atelier.questions.pending()
         await atelier.questions.answer_with(asked.id, text="red")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.chat import ChatRequest, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events import (
     CallStatus,
@@ -19,12 +19,14 @@ from atelier_desk.domain.events import (
     RunEvent,
     RunFinished,
     RunPaused,
+    TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
     UserMessage,
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
@@ -531,3 +533,41 @@ async def test_task_a_person_changes_after_the_end_does_not_end_the_stream_twice
             if event.chunk_type is ChunkType.WORKFLOW_COMPLETE and kinds.count(ChunkType.WORKFLOW_COMPLETE) == 1:
                 await atelier.tasks.create(workflow.id, "by hand")
         assert kinds.count(ChunkType.WORKFLOW_COMPLETE) == 1
+
+
+async def test_task_a_person_changes_while_a_tool_works_on_it_keeps_both_changes(open_atelier: Opener) -> None:
+    task = ""
+
+    def complete(_request: ChatRequest) -> list[ToolCall]:
+        return [ToolCall(id="c1", name="TodoTool", arguments={"operation": "complete", "task_id": task})]
+
+    async with open_atelier([complete, "Done."]) as atelier:
+        workflow = await atelier.workflows.create("w")
+        task = (await atelier.tasks.create(workflow.id, "Write")).id
+        read, names = atelier.repos.tasks.by_id, ["Write it again"]
+
+        async def tasks(workflow_id: str) -> dict[str, Task]:
+            found = await read(workflow_id)
+            if names:
+                await atelier.tasks.update(workflow_id, task, name=names.pop())
+            return found
+
+        atelier.repos.tasks.by_id = tasks  # type: ignore[method-assign]
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(tools=("TodoTool",)))
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        [kept] = await atelier.tasks.list(workflow.id)
+        assert (kept.name, kept.status) == ("Write it again", TaskStatus.COMPLETED)
+        [result] = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert result.result["task"]["name"] == "Write it again"
+
+
+async def test_task_of_a_call_is_committed_with_its_result(open_atelier: Opener) -> None:
+    call = ToolCall(id="c1", name="TodoTool", arguments={"operation": "create", "name": "Write"})
+    async with open_atelier([[call], "Done.", "Really."]) as atelier:
+        _, run_id = await start(atelier, agent=agent(tools=("TodoTool",)))
+        await ended(atelier, run_id)
+        by_commit = [
+            event.commit for event in await run_events(atelier.repos, run_id) if isinstance(event.body, TaskChanged | ToolCallFinished)
+        ]
+        assert len(by_commit) == 2
+        assert len(set(by_commit)) == 1

@@ -20,6 +20,7 @@ from mistralai.client.models import AssistantMessage
 
 from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.errors import Where
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
@@ -29,6 +30,13 @@ from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.mistral import FIELDS, FakeMistral
 
 KEY = "mistral-test-key-1"
+
+
+def thought(model: str) -> ChatMessage:
+    """A reply with the thinking its server wants back."""
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}
+    data = ProviderData.pack("Server", model, {"thinking_parts": [thinking]})
+    return ChatMessage(role=Role.ASSISTANT, content="a", provider_data=data)
 
 
 @pytest.fixture
@@ -99,7 +107,7 @@ async def test_reasoning_is_switched_and_sent_back_where_it_can_be(
     mistral_server: FakeMistral, chat: Any, thinking: bool, effort: str
 ) -> None:
     mistral_server.script(Reply(text="ok"), Reply(text="ok"))
-    before = ChatMessage(role=Role.ASSISTANT, content="a", reasoning="because")
+    before = thought("mistral-medium-latest")
     for model in ("mistral-medium-latest", "mistral-large-latest"):
         await collect(chat.stream(ask("u", before, "v", model=model, enable_thinking=thinking)))
     first, second = (request.json for request in mistral_server.of("/v1/chat/completions"))
@@ -167,7 +175,7 @@ def test_every_conversation_satisfies_mistrals_own_validators(kinds: list[str]) 
         "system": ChatMessage(role=Role.SYSTEM, content="s"),
         "user": ChatMessage(role=Role.USER, content="u"),
         "assistant": ChatMessage(role=Role.ASSISTANT, content="a"),
-        "thought": ChatMessage(role=Role.ASSISTANT, content="a", reasoning="r"),
+        "thought": thought("mistral-medium-latest"),
         "call": called("call_1", expression="1"),
         "two calls": ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="9", name="b"))),
         "result": result("call_1"),
@@ -187,7 +195,7 @@ MISTRAL: Any = provider("mistral", "http://127.0.0.1:9", ManualClock())
 
 
 def test_thinking_goes_back_in_the_form_of_the_official_client() -> None:
-    before = ChatMessage(role=Role.ASSISTANT, content="a", reasoning="because")
+    before = thought("magistral-medium-latest")
     body = MistralProvider.payload(MISTRAL, ask("u", before, "v", model="mistral-medium-latest"), frozenset({"reasoning_effort"}))
     assert body["messages"][1]["content"] == "a"
     body = MistralProvider.payload(MISTRAL, ask("u", before, "v", model="magistral-medium-latest"), frozenset())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.errors import Where
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.tokens import estimate_request
@@ -43,7 +44,9 @@ async def test_a_reply_with_everything(ollama_server: FakeOllama, chat: Any, chu
 
 async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="ok"))
-    thought = called("call_1", expression="1+1").model_copy(update={"reasoning": "because"})
+    thought = called("call_1", expression="1+1").model_copy(
+        update={"provider_data": ProviderData.pack("Server", "test-model", {"thinking": "because"})}
+    )
     messages = (
         ChatMessage(role=Role.SYSTEM, content="s"),
         ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", data="aGk="),)),

@@ -15,12 +15,13 @@ from typing import Any
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import backup, files, tables, writer
+from atelier_desk.storage import files, tables, writer
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,7 +161,7 @@ async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
 
     Path.replace = counted(Path.replace)  # type: ignore[method-assign]
     shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
-    await backup.restore(Path(archive), DataDir(root))
+    await restore(Path(archive), DataDir(root))
     print("whole", flush=True)
 
 

@@ -14,9 +14,11 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import backup
+from atelier_desk.storage import archive, backup
+from atelier_desk.storage.archive import BackupInfo, verify
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
 from tests.storage.damage import closed_database, cut, flip, only
 from tests.storage.programs import run
@@ -31,17 +33,17 @@ async def fill(store: Store, datadir: DataDir) -> Workflow:
 
 
 @pytest.fixture
-async def made(datadir: DataDir, clock: ManualClock) -> backup.BackupInfo:
+async def made(datadir: DataDir, clock: ManualClock) -> BackupInfo:
     async with await Store.open(datadir.database, clock=clock) as store:
         await fill(store, datadir)
         return await backup.create(store, datadir, datadir.backups / "mine.zip")
 
 
-async def test_create_counts_and_verify_agrees(made: backup.BackupInfo) -> None:
+async def test_create_counts_and_verify_agrees(made: BackupInfo) -> None:
     assert made.counts["workflow"] == made.counts["report"] == 1
     assert made.path.stat().st_size == made.size
     assert made.path.stat().st_mode & 0o777 == 0o600
-    assert await backup.verify(made.path) == made
+    assert await verify(made.path) == made
     assert [path.name for path in made.path.parent.iterdir()] == ["mine.zip"]
 
 
@@ -54,13 +56,13 @@ async def test_a_backup_is_made_while_the_store_is_in_use(datadir: DataDir) -> N
     assert second.counts["workflow"] == 2
 
 
-async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(made: backup.BackupInfo, datadir: DataDir) -> None:
+async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(made: BackupInfo, datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         (workflow,) = await repos.workflows.list()
         await repos.reports.save(Report(workflow_id=workflow.id, name="Later"), "newer")
         await repos.workflows.update(workflow.id, name="changed")
-    restored = await backup.restore(made.path, datadir)
+    restored = await restore(made.path, datadir)
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         (workflow,) = await repos.workflows.list()
@@ -76,25 +78,25 @@ async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(m
     )
 
 
-async def test_restore_into_an_empty_data_folder(made: backup.BackupInfo, tmp_path: Path) -> None:
+async def test_restore_into_an_empty_data_folder(made: BackupInfo, tmp_path: Path) -> None:
     other = DataDir(tmp_path / "other")
-    restored = await backup.restore(made.path, other)
+    restored = await restore(made.path, other)
     async with await Store.open(other.database) as store:
         assert (await store.counts())["workflow"] == 1
     assert restored.counts == made.counts
 
 
-async def test_restore_replaces_a_damaged_database(made: backup.BackupInfo, datadir: DataDir) -> None:
+async def test_restore_replaces_a_damaged_database(made: BackupInfo, datadir: DataDir) -> None:
     flip(0.05)(only(datadir.database, "*.sst"))
-    await backup.restore(made.path, datadir)
+    await restore(made.path, datadir)
     async with await Store.open(datadir.database) as store:
         assert (await store.counts())["workflow"] == 1
 
 
-async def test_restore_refuses_while_the_data_is_in_use(made: backup.BackupInfo, datadir: DataDir) -> None:
+async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         with pytest.raises(StorageError) as caught:
-            await backup.restore(made.path, datadir)
+            await restore(made.path, datadir)
         assert caught.value.code == "locked"
         assert (await store.counts())["workflow"] == 1
 
@@ -105,12 +107,12 @@ MOVES = 7
 
 @pytest.mark.parametrize("moves", [1, 4, 6])
 async def test_a_restore_that_was_killed_is_finished_or_taken_back_at_the_next_start(
-    made: backup.BackupInfo, datadir: DataDir, moves: int
+    made: BackupInfo, datadir: DataDir, moves: int
 ) -> None:
     await check_killed_restore(made, datadir, moves)
 
 
-async def check_killed_restore(made: backup.BackupInfo, datadir: DataDir, moves: int) -> None:
+async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -> None:
     """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done is left."""
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
@@ -135,8 +137,8 @@ async def check_killed_restore(made: backup.BackupInfo, datadir: DataDir, moves:
             assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
 
 
-async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: backup.BackupInfo, datadir: DataDir) -> None:
-    job = asyncio.ensure_future(backup.restore(made.path, datadir))
+async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: BackupInfo, datadir: DataDir) -> None:
+    job = asyncio.ensure_future(restore(made.path, datadir))
     while not list(datadir.root.glob("unpacking-*")):
         await asyncio.sleep(0)
     job.cancel()
@@ -149,37 +151,37 @@ async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: backup.Ba
 
 
 @pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])
-async def test_a_damaged_backup_is_refused_and_nothing_changes(made: backup.BackupInfo, datadir: DataDir, damage: object) -> None:
+async def test_a_damaged_backup_is_refused_and_nothing_changes(made: BackupInfo, datadir: DataDir, damage: object) -> None:
     assert callable(damage)
     damage(made.path)
     with pytest.raises(StorageError) as caught:
-        await backup.verify(made.path)
+        await verify(made.path)
     assert caught.value.code == "damaged"
     with pytest.raises(StorageError) as caught:
-        await backup.restore(made.path, datadir)
+        await restore(made.path, datadir)
     assert caught.value.code == "damaged"
     async with await Store.open(datadir.database) as store:
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
     assert not list(datadir.root.glob("*ing-*"))
 
 
-async def test_a_backup_that_lacks_rows_is_refused(made: backup.BackupInfo, tmp_path: Path) -> None:
+async def test_a_backup_that_lacks_rows_is_refused(made: BackupInfo, tmp_path: Path) -> None:
     changed = rewrite(made.path, tmp_path / "changed.zip", counts={**made.counts, "workflow": 5})
     with pytest.raises(StorageError, match="workflow: 1/5"):
-        await backup.verify(changed)
+        await verify(changed)
 
 
-async def test_a_backup_of_a_newer_program_is_refused(made: backup.BackupInfo, tmp_path: Path) -> None:
+async def test_a_backup_of_a_newer_program_is_refused(made: BackupInfo, tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
-        await backup.verify(rewrite(made.path, tmp_path / "newer.zip", format=99))
+        await verify(rewrite(made.path, tmp_path / "newer.zip", format=99))
     assert caught.value.code == "newer_schema"
 
 
-async def test_names_that_leave_the_folder_are_refused(made: backup.BackupInfo, tmp_path: Path) -> None:
+async def test_names_that_leave_the_folder_are_refused(made: BackupInfo, tmp_path: Path) -> None:
     with zipfile.ZipFile(made.path, "a") as archive:
         archive.writestr("../../escaped", "x")
     with pytest.raises(StorageError) as caught:
-        await backup.verify(made.path)
+        await verify(made.path)
     assert caught.value.code == "damaged"
 
 
@@ -188,11 +190,11 @@ async def test_other_files_are_no_backups(tmp_path: Path, content: bytes) -> Non
     (tmp_path / "x.zip").write_bytes(content)
     for path in (tmp_path / "x.zip", tmp_path / "missing.zip"):
         with pytest.raises(StorageError) as caught:
-            await backup.verify(path)
+            await verify(path)
         assert caught.value.code == "damaged"
 
 
-async def test_an_existing_file_is_never_overwritten(made: backup.BackupInfo, datadir: DataDir) -> None:
+async def test_an_existing_file_is_never_overwritten(made: BackupInfo, datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         with pytest.raises(ConflictError):
             await backup.create(store, datadir, made.path)
@@ -200,12 +202,12 @@ async def test_an_existing_file_is_never_overwritten(made: backup.BackupInfo, da
 
 async def test_a_copy_that_does_not_match_is_deleted(tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     await closed_database(datadir.database)
-    pack = backup._pack
+    pack = archive.pack
 
     def pack_something_else(database: Path, root: Path, target: Path, manifest: dict[str, object]) -> None:
         pack(database, root, target, {**manifest, "counts": {"workflow": 1}})
 
-    monkeypatch.setattr(backup, "_pack", pack_something_else)
+    monkeypatch.setattr(backup, "pack", pack_something_else)
     async with await Store.open(datadir.database) as store:
         with pytest.raises(StorageError, match="Try again"):
             await backup.create(store, datadir, tmp_path / "wrong.zip")
@@ -226,7 +228,7 @@ async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path:
     (datadir.tools / "mine.py").write_text("changed")
     (datadir.tools / "later.py").write_text("later")
     (datadir.attachments / "été.png").unlink()
-    restored = await backup.restore(made.path, datadir)
+    restored = await restore(made.path, datadir)
     assert sorted(path.name for path in datadir.tools.rglob("*")) == ["LOCK", "folder", "mine.py"]
     assert (datadir.tools / "mine.py").read_text() == "print('mine')"
     assert (datadir.attachments / "été.png").read_bytes() == bytes(range(256))
@@ -244,8 +246,8 @@ async def test_a_report_that_was_damaged_before_is_kept_and_named(datadir: DataD
         (datadir.reports / workflow.id / "Plan.md").write_text("# The plaN")
         made = await backup.create(store, datadir, tmp_path / "b.zip")
     assert made.damaged == (f"{workflow.id}/Plan.md",)
-    assert (await backup.verify(made.path)).damaged == made.damaged
-    await backup.restore(made.path, datadir)
+    assert (await verify(made.path)).damaged == made.damaged
+    await restore(made.path, datadir)
     assert (datadir.reports / workflow.id / "Plan.md").read_text() == "# The plaN"
 
 
@@ -254,24 +256,24 @@ def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> No
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
-    backup._pack(tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
+    archive.pack(tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
     whole = path.read_bytes()
-    assert backup._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
+    assert archive._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
     for position in range(0, len(whole), 3):
         damaged = bytearray(whole)
         damaged[position] ^= 1 << (position % 8)
         path.write_bytes(damaged)
         with pytest.raises(StorageError) as caught:
-            backup._unpack(path, new_folder(tmp_path / "damaged"))
+            archive._unpack(path, new_folder(tmp_path / "damaged"))
         assert caught.value.code in {"damaged", "newer_schema"}, position
 
 
-async def test_a_damaged_file_is_named(made: backup.BackupInfo, tmp_path: Path) -> None:
+async def test_a_damaged_file_is_named(made: BackupInfo, tmp_path: Path) -> None:
     with zipfile.ZipFile(made.path) as archive:
         name = next(item.filename for item in archive.infolist() if item.filename.endswith("Plan.md"))
     for content in (b"# The plaN", None):
         with pytest.raises(StorageError, match=name):
-            await backup.verify(rewrite(made.path, tmp_path / "changed.zip", {name: content}))
+            await verify(rewrite(made.path, tmp_path / "changed.zip", {name: content}))
 
 
 def new_folder(path: Path) -> Path:
@@ -286,10 +288,10 @@ def rewrite(source: Path, target: Path, files: dict[str, bytes | None] | None = 
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(file, "w") as new:
             for item in old.infolist():
                 content = (files or {}).get(item.filename, old.read(item))
-                if item.filename == backup.MANIFEST:
+                if item.filename == archive.MANIFEST:
                     content = json.dumps({**json.loads(old.read(item)), **changes}).encode()
                 if content is not None:
                     new.writestr(item, content)
-            new.comment = bytes(backup.SEAL_BYTES)
-        file.write(backup._seal(file))
+            new.comment = bytes(archive.SEAL_BYTES)
+        file.write(archive._seal(file))
     return target

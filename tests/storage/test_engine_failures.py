@@ -189,10 +189,10 @@ async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Pat
     assert done.returncode == -signal.SIGKILL, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     acknowledged = {number for word, number, *_ in lines if word == "acknowledged"}
-    refused = {number for word, number, *_ in lines if word == "disk_full"}
+    refused = {number for word, number, *_ in lines if word == "file_too_large"}
     assert len(acknowledged) + len(refused) == 60
     assert len(refused) > 10
-    assert all(line[2] == "True" for line in lines if line[0] == "disk_full"), "trying again may succeed"
+    assert all(line[2] == "True" for line in lines if line[0] == "file_too_large"), "trying again may succeed"
     async with await Store.open(tmp_path / "database") as store:
         assert set(await names(store)) == acknowledged
         assert store.lost_commits == 0

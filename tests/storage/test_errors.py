@@ -15,7 +15,7 @@ from atelier_desk.storage import errors
     [
         ("LOCK is already locked by another process", True, "locked"),
         ("IO error: No space left on device (os error 28)", False, "disk_full"),
-        ("Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)", False, "disk_full"),
+        ("Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)", False, "file_too_large"),
         ("IO error: Too many open files (os error 24)", False, "too_many_files"),
         ("Failed to create datastore: IO error: Too many open files (os error 24)", True, "too_many_files"),
         ("Cannot COMMIT: WAL error: IO error: message=Input/output error (os error 5)", False, "io"),

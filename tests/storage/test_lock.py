@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import backup, lock
+from atelier_desk.storage import lock
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.lock import FolderLock, uninterrupted
+from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
 from tests.chaos.restoring import race
 from tests.storage.damage import closed_database
@@ -92,7 +93,7 @@ async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadi
     (datadir.root / "restoring-1" / "database").mkdir(parents=True)
     (datadir.root / "unpacking-1").mkdir()
     held = await FolderLock.acquire(datadir.root)
-    for attempt in (Store.open(datadir.database), backup.restore(tmp_path / "any.zip", datadir)):
+    for attempt in (Store.open(datadir.database), restore(tmp_path / "any.zip", datadir)):
         with pytest.raises(StorageError) as caught:
             await attempt
         assert caught.value.code == "locked"

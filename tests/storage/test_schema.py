@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import backup, schema, tables
+from atelier_desk.storage import archive, schema, tables
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.migrations import m0001_first_tables
@@ -78,7 +78,7 @@ async def test_an_older_database_is_backed_up_then_migrated(
         assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, NEXT]
     assert next_migration == [NEXT]
     (copy,) = backups.iterdir()
-    info = await backup.verify(copy)
+    info = await archive.verify(copy)
     assert info.schema == 1
     assert info.counts["workflow"] == 1
     async with await Store.open(directory, backups=backups):
@@ -93,7 +93,7 @@ async def test_nothing_is_migrated_when_the_backup_fails(
     async def fail(path: Path) -> None:
         raise StorageError("the copy is wrong", code="damaged")
 
-    monkeypatch.setattr(backup, "verify", fail)
+    monkeypatch.setattr(archive, "verify", fail)
     with pytest.raises(StorageError):
         await Store.open(tmp_path / "database")
     assert next_migration == []

@@ -128,10 +128,10 @@ async def test_a_full_disk_is_noticed_before_anything_is_written(datadir: DataDi
     assert not preflight.has_content(datadir.database)
 
 
-async def test_writes_beyond_the_disk_fail_as_disk_full_and_keep_what_was_acknowledged(tmp_path: Path) -> None:
+async def test_writes_beyond_the_limit_of_file_sizes_say_so_and_keep_what_was_acknowledged(tmp_path: Path) -> None:
     result = run("fill-limited-file", tmp_path / "database")
     code, acknowledged = result.stdout.split()
-    assert code == "disk_full"
+    assert code == "file_too_large"
     async with await Store.open(tmp_path / "database") as store:
         assert len(await names(store)) >= int(acknowledged) > 0
 
@@ -162,6 +162,6 @@ async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
 
 def test_importing_storage_is_light() -> None:
     heavy = ("numpy", "surrealdb", "PySide6")
-    code = f"import sys, atelier_desk.storage.repositories, atelier_desk.storage.backup; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, atelier_desk.storage.repositories, atelier_desk.storage.restore; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"

@@ -21,7 +21,7 @@ from atelier_desk.domain.events import (
 )
 from atelier_desk.engine.run.reduce import fold, reduce
 from atelier_desk.engine.run.state import RunState
-from atelier_desk.engine.run.steps import Append, CallModel, ExecuteCalls, Finish, next_step
+from atelier_desk.engine.run.steps import Append, BeginCalls, CallModel, Finish, next_step
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -93,7 +93,7 @@ def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[
             script.add(*step.bodies)
         elif isinstance(step, CallModel):
             script.add(next(left))
-        elif isinstance(step, ExecuteCalls):
+        elif isinstance(step, BeginCalls):
             for each in step.calls:
                 script.add(started(each.call.id, each.call.name, arguments=each.call.arguments))
                 script.add(finished(each.call.id, each.call.name, result(each.call.id)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError
@@ -10,28 +12,28 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.factory import ToolFactory
 from atelier_desk.tools.registry import ToolRegistry
+from tests.tools.conftest import Calls
 
 
 async def test_binds_a_tool_to_a_workflow_and_an_agent(registry: ToolRegistry, context: ToolContext, repos: Repositories) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
-    bound = ToolFactory(registry, context).create("TodoTool", other.id, "agent-9", run_id="run-9")
+    calls = Calls(registry, replace(context, workflow_id=other.id))
+    bound = ToolFactory(registry, replace(context, tasks=calls.tasks)).create("TodoTool", other.id, "agent-9", run_id="run-9")
     assert bound.name == "TodoTool"
     assert bound.definition().name == "TodoTool"
     for name in ("one", "two"):
         result = await bound.execute({"operation": "create", "name": name})
         assert isinstance(result, ToolResult)
-        assert result.success
-    tasks = await repos.tasks.list(other.id)
-    assert [task.name for task in tasks] == ["one", "two"]
-    assert {task.run_id for task in tasks} == {"run-9"}
+        [made] = result.tasks
+        assert (made.task.name, made.task.workflow_id, made.task.run_id) == (name, other.id, "run-9")
 
 
 async def test_the_same_call_id_is_the_same_call(registry: ToolRegistry, context: ToolContext, repos: Repositories) -> None:
-    bound = ToolFactory(registry, context).create("TodoTool", context.workflow_id, "agent-1")
-    await bound.execute({"operation": "create", "name": "once"}, call_id="c")
-    await bound.execute({"operation": "create", "name": "once"}, call_id="c")
-    assert len(await repos.tasks.list(context.workflow_id)) == 1
+    bound = ToolFactory(registry, context).create("MemoryTool", context.workflow_id, "agent-1")
+    for _attempt in range(2):
+        await bound.execute({"operation": "add", "type": "decision", "content": "once"}, call_id="c")
+    assert len(await repos.memories.list(workflow_id=context.workflow_id)) == 1
 
 
 def test_an_unknown_tool_is_answered_with_the_closest(registry: ToolRegistry, context: ToolContext) -> None:

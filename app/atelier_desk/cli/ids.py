@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.cli.parser import Parser
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.storage.repositories.base import Repository
 
@@ -18,7 +17,7 @@ BEGINNING = re.compile(r"[0-9a-f]{4,31}")
 SHOWN = 5
 
 
-def add_id(parser: Parser | argparse._ActionsContainer, name: str, of: str, **options: object) -> None:
+def add_id(parser: argparse._ActionsContainer, name: str, of: str, **options: object) -> None:
     """Add an argument that takes the id of a ``workflow``, ``memory``, ``question`` or ``approval``, or its beginning."""
     options.setdefault("metavar", "ID")
     action = parser.add_argument(name, **options)  # type: ignore[arg-type]

@@ -265,7 +265,7 @@ async def serving(atelier: Atelier) -> AsyncIterator[IpcServer]:
 
 def register_commands() -> None:
     """Let the holder of a data folder execute other processes' command lines."""
-    from atelier_desk.engine.ipc import set_command_handler
+    from atelier_desk.engine.ipc.commands import set_command_handler
 
     set_command_handler(execute)
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from atelier_desk.cli import approval_words
-from atelier_desk.cli.figures import dollars, duration, number
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, too_little, unfinished_words
+from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
 
@@ -137,7 +137,7 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
 
 def _amount(limit: str, value: float) -> str:
     """A value of a limit in its unit: dollars, a time, or a plain number."""
-    return dollars(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
+    return cost(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
 
 
 def short(value: Any) -> str:

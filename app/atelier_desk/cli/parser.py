@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from atelier_desk import __version__
 from atelier_desk.cli import argparse_words
+from atelier_desk.cli.ids import ids_of
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
@@ -47,8 +48,6 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
-        from atelier_desk.cli.ids import ids_of
-
         found, rest = super().parse_known_args(args, namespace)
         found.ids = {**getattr(found, "ids", {}), **ids_of(self)}
         return found, rest

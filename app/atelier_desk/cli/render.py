@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from atelier_desk.cli.figures import dollars, number
 from atelier_desk.cli.notices import notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.figures import cost, number
 from atelier_desk.i18n import _
 
 
@@ -133,7 +133,7 @@ class TextRenderer:
         counts = {"input": number(total.get("tokens_input", 0)), "output": number(total.get("tokens_output", 0))}
         parts = [_("{input} tokens in, {output} out", **counts)]
         if total.get("cost"):
-            parts.append(dollars(total["cost"]))
+            parts.append(cost(total["cost"]))
         self._out.note(" · ".join(parts))
 
     def _break(self) -> None:

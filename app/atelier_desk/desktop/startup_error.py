@@ -88,6 +88,7 @@ class StartupErrorPage(Translated, QWidget):
             "missing_manifest": _("A part of your data is missing"),
             "damaged": _("Your data is damaged"),
             "disk_full": _("The disk is full"),
+            "file_too_large": _("A file of the database may not grow"),
             "read_only": _("Your data folder cannot be written to"),
         }
         advice = {
@@ -96,6 +97,7 @@ class StartupErrorPage(Translated, QWidget):
             "missing_manifest": _("Nothing was changed. Restore the folder from a copy, or restore a backup."),
             "damaged": _("Nothing was changed. The backups Atelier made are in the folder “backups” of your data folder."),
             "disk_full": _("Free some space, then try again. Nothing was lost."),
+            "file_too_large": _("Raise the limit of file sizes, then try again. Nothing was lost."),
             "read_only": _("Make the folder writable, or start Atelier with --data-dir and another folder."),
         }
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.provider_data import ProviderData
 
 
 class Role(StrEnum):
@@ -41,6 +42,7 @@ class ToolCall(Model):
     Attributes:
         id: unique in its run; a provider that needs another form maps it both ways.
         repaired: the arguments were mended before they parsed; policy may refuse to run such a call.
+        provider_data: what the server sent with this call and wants back with it.
     """
 
     id: str
@@ -49,6 +51,7 @@ class ToolCall(Model):
     raw: str | None = None
     error: str | None = None
     repaired: bool = False
+    provider_data: ProviderData | None = None
 
 
 class ChatMessage(Model):
@@ -63,6 +66,8 @@ class ChatMessage(Model):
     name: str | None = None
     success: bool | None = None
     """For role ``tool``: whether the call worked; the xml dialect writes it."""
+    provider_data: ProviderData | None = None
+    """What the server sent with this reply and wants back with it."""
 
 
 class ToolSpec(Model):
@@ -146,7 +151,8 @@ class FinishReason(StrEnum):
 
 
 class ChatReply(Model):
-    """A whole reply, as committed to the journal. ``usage`` is None when the server did not count."""
+    """A whole reply, as committed to the journal. ``usage`` is None when the server did not count; ``provider_data`` is what the server
+    wants back with it, beside what it sent with single calls."""
 
     content: str = ""
     reasoning: str = ""
@@ -154,6 +160,7 @@ class ChatReply(Model):
     usage: Usage | None = None
     finish_reason: FinishReason = FinishReason.STOP
     model: str = ""
+    provider_data: ProviderData | None = None
 
 
 class TextDelta(Model):

@@ -240,12 +240,16 @@ class OutputShown(Event):
 
 
 class TaskChanged(Event):
-    """A task was created, changed, completed or deleted, by a tool or by a person."""
+    """A task was created, changed, completed or deleted, by a tool or by a person.
+
+    ``task`` is the whole task, ``fields`` names what changed of it; None: all of it (it is new, or gone).
+    """
 
     type: Literal["task_changed"] = "task_changed"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     action: Literal["create", "update", "complete", "delete"]
     task: Task
+    fields: tuple[str, ...] | None = None
 
 
 class QuestionAsked(Event):

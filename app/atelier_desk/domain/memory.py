@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -65,6 +66,29 @@ class Memory(Model):
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
     expires_at: Timestamp | None = None
+
+
+@dataclass(frozen=True)
+class MemoryFilter:
+    """Which memories a list or search looks at.
+
+    Attributes:
+        scope: ``workflow`` those of ``workflow_id``, ``general`` those of none, ``both`` either; None every memory there is.
+        tags: all of them must be there.
+    """
+
+    workflow_id: str | None = None
+    scope: MemoryScope | None = MemoryScope.BOTH
+    type: MemoryType | None = None
+    tags: tuple[str, ...] = ()
+
+    def accepts_home(self, workflow_id: str | None) -> bool:
+        """Whether memories of this workflow (None: general ones) are looked at."""
+        if self.scope is None:
+            return True
+        if workflow_id is None:
+            return self.scope is not MemoryScope.WORKFLOW
+        return self.scope is not MemoryScope.GENERAL and workflow_id == self.workflow_id
 
 
 class MemoryHit(Model):

@@ -12,8 +12,9 @@ from atelier_desk.domain.events import (
     QuestionAnswered,
 )
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.engine.control import Control
+from atelier_desk.engine.live import LiveRuns
 from atelier_desk.engine.messages import check_text
+from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.results import call_finished, closed
 from atelier_desk.engine.run.state import RunState
@@ -21,8 +22,12 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.core.user_question import answer_result
 
 
-class Answering(Control):
+class Answering:
     """Answers of all kinds: to questions, to requests for a yes, to sub-agents that asked their parent."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
         """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open.
@@ -110,7 +115,7 @@ class Answering(Control):
         if parent is None or not live.handle.current.asked_parent:
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         above = await self._runs.load(parent)
-        if not await self._env.teams.answer(above.handle, child_run_id, mended(text), by="user"):
+        if not await self._runs.teams.answer(above.handle, child_run_id, mended(text), by="user"):
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         self._runs.drive(above)
 

@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
     from atelier_desk.engine.services.workflows import WorkflowService
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 log = logging.getLogger(__name__)
@@ -439,7 +439,7 @@ class Atelier:
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
         from atelier_desk.engine.embedding import create_embedder, needs_server
-        from atelier_desk.tools.memory.search import MemorySearch
+        from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
@@ -462,8 +462,9 @@ class Atelier:
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.direct_call import answer_direct_calls
+        from atelier_desk.engine.direct_call import DirectCallGateway
         from atelier_desk.engine.gateway import FactoryGateway
+        from atelier_desk.engine.journal import no_fault
         from atelier_desk.engine.models import ProviderGateway
         from atelier_desk.engine.question_gate import WorkflowQuestionGate
         from atelier_desk.engine.run.environment import RunEnvironment
@@ -486,25 +487,16 @@ class Atelier:
             journal=self.journal,
             bus=self.bus,
             registry=self.registry,
-            gateway=gateway,
+            gateway=DirectCallGateway(gateway),
             clock=self.clock,
             default_agent=self._default_agent,
             memory_search=self.memory_search,
             questions=self.gate,
             record_answer=self.gate.record,
+            inactivity_s=settings.inactivity_s,
+            fault=fault or no_fault,
         )
-        if fault is not None:
-            self.environment.fault = fault
-        answer_direct_calls(self.environment)
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
-        self.runs.inactivity_s = settings.inactivity_s
-        self.runs.on_started = self._name
-
-    async def _name(self, workflow: Workflow, content: str) -> None:
-        from atelier_desk.engine.services.naming import placeholders
-
-        if workflow.name in placeholders():
-            await self.workflows.name_after(workflow.id, content)
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

@@ -8,16 +8,21 @@ from atelier_desk.domain.events import (
     EntryPinned,
     EventBody,
 )
-from atelier_desk.engine.control import Control
 from atelier_desk.engine.journal import Decide
-from atelier_desk.engine.live import LiveRun
+from atelier_desk.engine.live import LiveRuns
+from atelier_desk.engine.live_run import LiveRun
 from atelier_desk.engine.run import compaction
+from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.state import RunState
 from atelier_desk.i18n import N_
 
 
-class ContextEditing(Control):
+class ContextEditing:
     """Pins and undone compactions, kept in the journal of the conversation's newest run."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
 
     async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
         """Pin an entry of a conversation, so that it is always sent whole, or take the pin away.

@@ -25,7 +25,6 @@ from atelier_desk.engine.journal import Journal, Part, RunHandle
 from atelier_desk.engine.run.model_call import make_frame
 from atelier_desk.engine.run.state import carried
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.ids import stable_id
 
 
 class Copier:
@@ -57,11 +56,8 @@ class Copier:
         """Write what was taken and is not written yet."""
         events, self._waiting = self._waiting, []
         if events and not events[0].run_id:
-            for event in events:
-                assert isinstance(event.body, TaskChanged)
-                copy = self._copied(event.body)
-                assert isinstance(copy, TaskChanged)
-                await self._journal.append_workflow_event(self._target_id, copy)
+            copies = [copy for copy in map(self._copied, (event.body for event in events)) if isinstance(copy, TaskChanged)]
+            await self._journal.change_tasks(self._target_id, lambda _tasks: copies)
             return
         parts = [await self._part(event) for event in events]
         if parts:
@@ -82,8 +78,6 @@ class Copier:
             handle = self.runs[event.run_id] = RunHandle(run_id=self._new(event.run_id), workflow_id=self._target_id)
         if isinstance(body, ModelReplied) and body.frame:
             await self._copy_frame(body.frame)
-        if isinstance(body, TaskChanged):
-            self._new_task(event.run_id, handle, body.task.id)
         copy = self._copied(body)
         if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
             previous = self.runs.get(body.previous_run_id or "")
@@ -110,12 +104,6 @@ class Copier:
 
     def _new(self, old: str) -> str:
         return self._ids.setdefault(old, new_id())
-
-    def _new_task(self, run_id: str, handle: RunHandle, task_id: str) -> None:
-        """A task's id is derived from the call that made it: when that call is cut off and run again in the copy, it must find its task."""
-        for call in handle.state.calls if handle.state is not None else ():
-            if task_id == stable_id(f"{run_id}:{call.call.id}", "task"):
-                self._ids.setdefault(task_id, stable_id(f"{handle.run_id}:{call.call.id}", "task"))
 
     def _copied(self, body: EventBody) -> EventBody:
         for old in _made_by(body):

@@ -19,7 +19,7 @@ from atelier_desk.engine.gateway import ModelGateway, OpenModel
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.run.environment import RunEnvironment
+    pass
 
 PROVIDER = "direct-call"
 """Name no configured provider can have in a stored agent: the gateway below answers for it."""
@@ -77,12 +77,6 @@ def _call(content: str) -> tuple[str, dict[str, Any]] | None:
     if not isinstance(value, dict) or not isinstance(value.get("tool"), str) or not isinstance(value.get("arguments"), dict):
         return None
     return value["tool"], value["arguments"]
-
-
-def answer_direct_calls(environment: RunEnvironment) -> None:
-    """Let the runs of this engine answer for direct calls; doing it again changes nothing."""
-    if not isinstance(environment.gateway, DirectCallGateway):
-        environment.gateway = DirectCallGateway(environment.gateway)
 
 
 class DirectCallGateway:

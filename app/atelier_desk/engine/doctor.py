@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from atelier_desk import figures
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import _, language, ngettext
+from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -187,7 +188,7 @@ def _disk(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB are free.", gb=decimal(free / 1024**3))
+    message = _("{gb} GB are free.", gb=figures.number(free / 1024**3, 1, trim=True))
     if free < NO_DISK:
         return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
     if free < LOW_DISK:
@@ -327,13 +328,6 @@ async def _provider(atelier: Atelier, config: ProviderConfig) -> Check:
             message=ngettext("Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
-
-
-def decimal(value: float) -> str:
-    """A number with one decimal, written as the reader's language does."""
-    from babel.numbers import format_decimal
-
-    return str(format_decimal(round(value, 1), locale=language()))
 
 
 def _provider_fix(config: ProviderConfig) -> str:

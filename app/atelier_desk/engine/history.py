@@ -241,6 +241,9 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
             await copier.take(event)
         await copier.flush()
         await copier.pause()
+        # A person may have looked at another branch meanwhile, which no event tells, and changed tasks of it.
+        copied = await repos.workflows.get(target.id)
+        await journal.show_branch(target.id, copied.head_run_id)
     except BaseException:
         # Half a copy is of no use to anybody.
         journal.forget(target.id)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.branches import turns, with_sub_agents
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
@@ -24,16 +25,20 @@ from atelier_desk.domain.events import (
     RunEvent,
     RunFinished,
     RunResumed,
+    RunStarted,
     TaskChanged,
     event_id,
 )
 from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.project import Chunk, Projection, Totals, project, project_task
 from atelier_desk.engine.run.reduce import fold, reduce
 from atelier_desk.engine.run.state import Entry, RunState
+from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_
 from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.repositories import Repositories
@@ -89,15 +94,20 @@ class _Head:
     Attributes:
         lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
         known: False when the workflow's row has to be read first.
+        task_version: grows with each commit that changes tasks.
+        head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
     """
 
     stream_seq: int = 0
     totals: Totals = field(default_factory=Totals)
     known: bool = False
+    task_version: int = 0
+    head_run_id: str | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def learn(self, row: Workflow) -> None:
         self.stream_seq = row.stream_seq
+        self.head_run_id = row.head_run_id
         self.totals = Totals(
             usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
         )
@@ -111,6 +121,7 @@ class _Batch:
     Attributes:
         unit: names the events that belong together: a copy of the workflow has all of them or none.
         states: by run, what it is after the events so far; None before its first.
+        other_tasks: another branch is shown from here on, with the tasks it has.
     """
 
     stream_seq: int
@@ -120,6 +131,7 @@ class _Batch:
     events: list[RunEvent] = field(default_factory=list)
     streams: list[StreamEvent] = field(default_factory=list)
     rows: Projection = field(default_factory=Projection)
+    other_tasks: bool = False
 
     def add(self, event: RunEvent, projection: Projection, streams: list[StreamEvent]) -> None:
         self.events.append(event)
@@ -239,8 +251,10 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
+        workflow: Mapping[str, str] | None = None,
     ) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them. ``frames`` are kept in the same transaction.
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and the columns ``workflow`` of the
+        workflow's row, are kept in the same transaction.
 
         So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
         nothing else can come between. A copy of the workflow can still be cut before what follows.
@@ -250,7 +264,7 @@ class Journal:
             ConflictError: the run is over.
             Exception: whatever ``follow`` raises; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, workflow)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
@@ -278,6 +292,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
+        workflow: Mapping[str, str] | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -289,7 +304,9 @@ class Journal:
             if not parts:
                 return False
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            await self._leave_branch(head, parts, batch)
             touched = {part.handle.run_id: part.handle for part in parts}
+            batch.rows.workflow.update(workflow or {})
             for part in parts:
                 for body in part.bodies:
                     self._add(batch, part.handle, body)
@@ -298,41 +315,104 @@ class Journal:
             rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
             commit = _commit(batch, list(rows.values()), partial, frames)
-            self._reach("before_commit", batch)
             try:
-                cancelled = await to_the_end(self._repos.journal.commit(commit))
+                cancelled = await self._commit(head, batch, commit)
             except BaseException:
                 for handle in touched.values():
                     handle.stale = handle.state is not None
-                head.known = False
                 raise
-            self._reach("after_commit", batch)
             for run_id, handle in touched.items():
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
-            head.stream_seq, head.totals = batch.stream_seq, batch.totals
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
         return True
 
-    async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None:
-        """Commit an event that belongs to the workflow and to no run: a person changed a task."""
+    def task_version(self, workflow_id: str) -> int:
+        """Another number after each commit that changes tasks: who read them can tell whether they are still as they were."""
+        return self._head(workflow_id).task_version
+
+    async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]:
+        """Commit, in one transaction, what a person changes of the tasks, and give it; such events belong to the workflow and to no run.
+
+        ``decide`` is asked with the tasks as they are when nothing else can come between. Raises what it raises.
+        """
+        head = self._head(workflow_id)
+        async with head.lock:
+            await self._know(head, workflow_id)
+            bodies = decide(await self._repos.tasks.by_id(workflow_id))
+            if not bodies:
+                return ()
+            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            for body in bodies:
+                event = RunEvent(
+                    id=event_id(batch.unit, len(batch.events)),
+                    workflow_id=workflow_id,
+                    stream_from=batch.stream_seq + 1,
+                    time=self._clock.now(),
+                    body=body,
+                )
+                projection = project_task(body)
+                batch.add(event, projection, stream_events(event, projection.chunks, None))
+            cancelled = await self._commit(head, batch, _commit(batch, ()))
+            self._announce(workflow_id, batch)
+        if cancelled:
+            raise asyncio.CancelledError
+        return bodies
+
+    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None:
+        """Show the branch that ends with a turn, with the tasks it has, in one transaction.
+
+        Raises:
+            NotFoundError: no such workflow.
+        """
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
-            event = RunEvent(workflow_id=workflow_id, stream_from=head.stream_seq + 1, time=self._clock.now(), body=body)
-            projection = project_task(body)
-            batch.add(event, projection, stream_events(event, projection.chunks, None))
-            try:
-                cancelled = await to_the_end(self._repos.journal.commit(_commit(batch, ())))
-            except BaseException:
-                head.known = False
-                raise
-            head.stream_seq = batch.stream_seq
+            batch.rows.workflow["head_run_id"] = head_run_id
+            await self._take_tasks(workflow_id, head_run_id, batch)
+            rows = batch.rows
+            commit = Commit(workflow=rows.workflow, tasks=tuple(rows.tasks), deleted_tasks=tuple(rows.deleted_tasks), of=workflow_id)
+            cancelled = await self._commit(head, batch, commit)
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
+
+    async def _leave_branch(self, head: _Head, parts: Sequence[Part], batch: _Batch) -> None:
+        """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
+        for part in parts:
+            first = part.bodies[0]
+            left = isinstance(first, RunStarted) and first.parent_run_id is None and first.previous_run_id != head.head_run_id
+            if left and isinstance(first, RunStarted) and head.head_run_id is not None:
+                await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+
+    async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: _Batch) -> None:
+        """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""
+        of_type = self._repos.journal.of_type
+        events = await all_rows(lambda offset, limit: of_type(workflow_id, "task_changed", offset=offset, limit=limit))
+        if not events:
+            return
+        links = await self._repos.runs.links(workflow_id)
+        wanted = tasks_of(events, with_sub_agents(links, turns(links, head_run_id)))
+        there = await self._repos.tasks.by_id(workflow_id)
+        batch.rows.tasks += [task for task in wanted.values() if there.get(task.id) != task]
+        batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
+        batch.other_tasks = True
+
+    async def _commit(self, head: _Head, batch: _Batch, commit: Commit) -> bool:
+        """Write a batch, however often the wait for it is cancelled, and note where the workflow stands; returns whether it was."""
+        self._reach("before_commit", batch)
+        try:
+            cancelled = await to_the_end(self._repos.journal.commit(commit))
+        except BaseException:
+            head.known = False
+            raise
+        self._reach("after_commit", batch)
+        head.stream_seq, head.totals = batch.stream_seq, batch.totals
+        head.head_run_id = batch.rows.workflow.get("head_run_id", head.head_run_id)
+        head.task_version += bool(batch.rows.tasks or batch.rows.deleted_tasks)
+        return cancelled
 
     async def refresh(self, handle: RunHandle) -> None:
         """Read the run again when a commit of it failed; else nothing."""
@@ -466,3 +546,5 @@ class Journal:
         for event in batch.events:
             if isinstance(event.body, TaskChanged):
                 self._bus.changed("task", event.body.task.id)
+        if batch.other_tasks:
+            self._bus.changed("task", workflow_id)

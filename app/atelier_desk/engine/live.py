@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
@@ -16,11 +15,13 @@ from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.live_run import LiveRun
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.run.steps import Done, Wait, next_step
 from atelier_desk.engine.slots import Slots
+from atelier_desk.engine.team.teams import Teams
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.logs import correlation
@@ -32,20 +33,6 @@ FINISHED_KEPT = 16
 """Runs that are over and stay in memory."""
 
 
-@dataclass(eq=False)
-class LiveRun:
-    """A run in memory; ``driver`` and ``task`` are those of its newest stretch of work. While it is ``stopping`` nothing sets it going."""
-
-    handle: RunHandle
-    driver: Driver | None = None
-    task: asyncio.Task[None] | None = None
-    stopping: bool = False
-
-    @property
-    def at_work(self) -> bool:
-        return self.task is not None and not self.task.done()
-
-
 class LiveRuns:
     """The runs in memory.
 
@@ -53,7 +40,7 @@ class LiveRuns:
         slots: how many may work at once.
         conversations: what new runs inherit.
         alive: by workflow, the root run that is not over.
-        on_settled: called when a run is over.
+        teams: what two of them do to each other.
     """
 
     def __init__(self, env: RunEnvironment, slots: int) -> None:
@@ -61,11 +48,12 @@ class LiveRuns:
         self.slots = Slots(slots)
         self.conversations = history.Conversations(env.repos)
         self.alive: dict[str, str] = {}
+        self.teams = Teams(env, self)
         self._runs: dict[str, LiveRun] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
+        self._beginning: dict[str, asyncio.Lock] = {}
         self._closing = False
-        self.on_settled: Callable[[LiveRun], None] = lambda live: None
 
     def get(self, run_id: str) -> LiveRun | None:
         """The run, when it is in memory."""
@@ -107,6 +95,10 @@ class LiveRuns:
                 self._env.memory_scopes[run_id] = history.memory_scope(events)
             return live
 
+    def beginning(self, workflow_id: str) -> asyncio.Lock:
+        """Held while a turn begins, so that a workflow never has two."""
+        return self._beginning.setdefault(workflow_id, asyncio.Lock())
+
     def drive(self, live: LiveRun) -> None:
         """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
         state = live.handle.state
@@ -115,7 +107,7 @@ class LiveRuns:
         if isinstance(next_step(state), Wait | Done):
             self.settled(live)
             return
-        live.driver = Driver(self._env, live.handle, self.slots)
+        live.driver = Driver(self._env, live.handle, self.teams, self.slots)
         live.task = asyncio.create_task(self._work(live, live.driver), name=f"run {state.run_id}")
 
     async def stop(
@@ -182,6 +174,10 @@ class LiveRuns:
             found += [loaded, *await self.below(loaded)]
         return found
 
+    async def above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first."""
+        return [await self.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
+
     async def _end(self, live: LiveRun, end: RunFinished, after: tuple[asyncio.Task[None], ...]) -> None:
         if await self.stop(live, "cancel", end=end, after=after):
             return
@@ -196,7 +192,7 @@ class LiveRuns:
             return [*lost, *closing_events(now, CallStatus.CANCELLED, text, lost=True), end]
 
         try:
-            await self._env.teams.conclude(live.handle, decide, clear_partial=True)
+            await self.teams.conclude(live.handle, decide, clear_partial=True)
         finally:
             self.settled(live)
 
@@ -211,7 +207,6 @@ class LiveRuns:
             self.conversations.finished(state)
         self._env.memory_scopes.pop(state.run_id, None)
         self._over(state.run_id)
-        self.on_settled(live)
 
     def forget(self, workflow_id: str) -> None:
         """Drop a deleted workflow's runs from memory."""
@@ -221,6 +216,10 @@ class LiveRuns:
             self._env.memory_scopes.pop(run_id, None)
         self.alive.pop(workflow_id, None)
         self.conversations.forget()
+        self._env.journal.forget(workflow_id)
+        lock = self._beginning.get(workflow_id)
+        if lock is not None and not lock.locked():
+            del self._beginning[workflow_id]
 
     # -- interrupting --------------------------------------------------------------------------------------------------------------
 

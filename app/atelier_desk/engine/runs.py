@@ -1,4 +1,4 @@
-"""The runs of this process: start and talk. Everything a person or script can do to a run goes through here; see also ``steering``."""
+"""The runs of this process: starting them, waiting for them, and all that a person or script can do to one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, Decision
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
-from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.events import Dispatch, PauseReason, RunStarted, UserMessage
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.domain.events import Dispatch, Ended, LimitKind, RunStarted, UserMessage
+from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream import StreamEvent, Topic
-from atelier_desk.domain.workflow import Run, RunMode, RunStatus, Workflow
+from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine import history
+from atelier_desk.engine.answering import Answering
+from atelier_desk.engine.context_editing import ContextEditing
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.live import LiveRuns
 from atelier_desk.engine.messages import IMAGE_BYTES, MOST_IMAGES, check_message
+from atelier_desk.engine.recovery import Recovery
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.services.naming import name_from, placeholders
 from atelier_desk.engine.steering import Steering
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
-from atelier_desk.engine.team.teams import Teams
 from atelier_desk.i18n import N_, language
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
@@ -45,28 +49,37 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-async def _nothing(workflow: Workflow, content: str) -> None:
-    return None
+def _named(row: Workflow, content: str) -> dict[str, str]:
+    """The name a workflow that nobody named gets from its first message, as a column of its row."""
+    name = name_from(content) if row.name in placeholders() else ""
+    return {"name": name} if name else {}
 
 
-class RunManager(Steering):
-    """Starts and steers runs.
+class RunManager:
+    """Starts runs, and is where a person or script reaches them; what is done to a run that was started is the business of its parts.
 
     Attributes:
         resolve_agent: finds who answers in a workflow when the caller does not say.
-        on_started: called with the workflow and the message after a run has started; names new workflows.
+        teams: what the runs of a team do to each other.
+        steering: pause, resume, step, speak.
+        answering: what runs wait for.
+        editing: what is changed of the context that a model is sent.
+        recovery: runs that a kill or the end of the program cut off.
     """
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
-        super().__init__(env, LiveRuns(env, slots))
-        self.teams = Teams(env, self._runs)
-        env.team = self.teams
-        self._watch = InactivityWatch(env, self._runs, self.teams)
+        self._env = env
+        self.resolve_agent = resolve_agent
+        self._runs = LiveRuns(env, slots)
+        self.teams = self._runs.teams
+        self.steering = Steering(env, self._runs)
+        self.answering = Answering(env, self._runs)
+        self.editing = ContextEditing(env, self._runs)
+        self.recovery = Recovery(env, self._runs, self.steering)
+        self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
         self._unlisten = env.bus.on_changed(self._changed)
-        self.resolve_agent = resolve_agent
-        self.on_started: Callable[[Workflow, str], Awaitable[object]] = _nothing
 
     @property
     def slots(self) -> int:
@@ -84,7 +97,7 @@ class RunManager(Steering):
 
     @inactivity_s.setter
     def inactivity_s(self, seconds: float) -> None:
-        self._env.inactivity_s = self._watch.timeout_s = seconds
+        self._env.inactivity_s = seconds
 
     # -- starting and talking ------------------------------------------------------------------------------------------------------
 
@@ -117,12 +130,12 @@ class RunManager(Steering):
         check_message(content, images, files)
         files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
         message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy, message_id=message_id or new_id())
-        async with self._workflow_lock(workflow_id):
+        async with self._runs.beginning(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
-            elif active is not None and await self._say(active, message):
+            elif active is not None and await self.steering.say(active, message):
                 return active
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             if approval is not None:
@@ -144,7 +157,7 @@ class RunManager(Steering):
             ConflictError: a run of the workflow is at work.
             NotFoundError: the workflow has no such turn.
         """
-        async with self._workflow_lock(workflow_id):
+        async with self._runs.beginning(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             if await self._find_active(row) is not None:
                 raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
@@ -181,42 +194,84 @@ class RunManager(Steering):
         )
         self._env.journal.learn(row)
         try:
-            await self._env.journal.append(handle, started, message)
+            await self._env.journal.append(handle, started, message, workflow=_named(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:
                 self._runs.drive(self._runs.add(handle))
-        try:
-            await self.on_started(row, message.content)
-        except AtelierError as error:
-            # The turn is under way: who sent it must not send it again because of a name.
-            log.warning("what follows the start of run %s failed: %s", run_id, error)
         return run_id
+
+    # -- what its parts do ---------------------------------------------------------------------------------------------------------
+
+    async def pause(self, run_id: str) -> None:
+        """See ``Steering.pause``."""
+        await self.steering.pause(run_id)
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        raise_limits: dict[LimitKind, float] | None = None,
+        mode: RunMode | None = None,
+        steps: int | None = None,
+        finish: bool = False,
+    ) -> None:
+        """See ``Steering.resume``."""
+        await self.steering.resume(run_id, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+
+    async def step(self, run_id: str) -> int:
+        """See ``Steering.step``."""
+        return await self.steering.step(run_id)
+
+    async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
+        """See ``Steering.message``."""
+        await self.steering.message(run_id, content, strategy)
+
+    async def cancel(self, run_id: str) -> None:
+        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
+        await self._runs.cancel(run_id)
+
+    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
+        """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
+        await self._runs.interrupt(run_id, ended)
+
+    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
+        """See ``Answering.answer_question``."""
+        await self.answering.answer_question(question_id, status, selected, text)
+
+    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
+        """See ``Answering.decide_approval``."""
+        await self.answering.decide_approval(approval_id, decision)
+
+    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
+        """See ``Answering.ask_approval_again``."""
+        await self.answering.ask_approval_again(asked)
+
+    async def answer_child(self, child_run_id: str, text: str) -> None:
+        """See ``Answering.answer_child``."""
+        await self.answering.answer_child(child_run_id, text)
+
+    async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
+        """See ``ContextEditing.pin``."""
+        await self.editing.pin(workflow_id, origin, pinned)
+
+    async def undo_compaction(self, workflow_id: str, origin: str) -> None:
+        """See ``ContextEditing.undo_compaction``."""
+        await self.editing.undo_compaction(workflow_id, origin)
+
+    async def index(self) -> None:
+        """See ``Recovery.index``."""
+        await self.recovery.index()
+
+    async def resume_all(self) -> list[str]:
+        """See ``Recovery.resume_all``."""
+        return await self.recovery.resume_all()
 
     # -- what there is -------------------------------------------------------------------------------------------------------------
 
     def active(self, workflow_id: str) -> str | None:
         """The id of the workflow's root run that is not over, or None."""
         return self._runs.alive.get(workflow_id)
-
-    async def index(self) -> None:
-        """Learn from the database which runs are alive; called once when the engine opens.
-
-        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted.
-        """
-        rows = await self._env.repos.runs.alive()
-        for row in rows:
-            if row.parent_run_id is None:
-                self._runs.alive[row.workflow_id] = row.id
-            else:
-                self.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
-        for row in rows:
-            if row.status is RunStatus.PROCESSING:
-                try:
-                    await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
-                except (AtelierError, ValueError):
-                    # One journal that cannot be folded must not keep the others from being opened.
-                    log.exception("run %s cannot be read", row.id)
 
     async def _find_active(self, row: Workflow) -> str | None:
         known = self.active(row.id)
@@ -255,47 +310,6 @@ class RunManager(Steering):
         live = await self._runs.load(run_id)
         return [live.handle, *(below.handle for below in await self._runs.below(live))]
 
-    async def resume_all(self) -> list[str]:
-        """Go on with every run that was cut off by a kill or by the end of the program.
-
-        Runs that wait for a person, are paused, or were interrupted because a person ended their command stay as they are.
-        """
-        resumed = []
-        rows = await self._env.repos.runs.alive()
-        known = {row.id for row in rows}
-        for row in rows:
-            live = self._runs.get(row.id)
-            if row.status is RunStatus.PAUSED or (live is not None and live.at_work):
-                continue
-            try:
-                if row.status is RunStatus.INTERRUPTED and (await self._runs.load(row.id)).handle.current.ended == "command":
-                    continue
-                if row.parent_run_id is not None and row.parent_run_id not in known:
-                    above = (await self._runs.load(row.parent_run_id)).handle.current
-                    if above.status.final and not above.failed:
-                        # Its parent ended while it was being stopped.
-                        await self._runs.cancel(row.id)
-                        continue
-                if await self._held_above(row):
-                    continue
-                await self.resume(row.id, below=False)
-            except AtelierError as error:
-                log.warning("run %s cannot go on: %s", row.id, error)
-            except ValueError:
-                # One journal that cannot be folded must not hold up the others.
-                log.exception("run %s cannot be read", row.id)
-            else:
-                if row.status in (RunStatus.PROCESSING, RunStatus.INTERRUPTED):
-                    resumed.append(row.id)
-        return resumed
-
-    async def _held_above(self, row: Run) -> bool:
-        """Whether a person paused a run above a sub-agent, which a kill then kept from pausing itself."""
-        if row.parent_run_id is None:
-            return False
-        above = await self._above(await self._runs.load(row.id))
-        return any(live.handle.current.pause is PauseReason.USER for live in above)
-
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
@@ -310,10 +324,6 @@ class RunManager(Steering):
     def forget(self, workflow_id: str) -> None:
         """Drop a deleted workflow's runs from memory."""
         self._runs.forget(workflow_id)
-        self._env.journal.forget(workflow_id)
-        lock = self._workflow_locks.get(workflow_id)
-        if lock is not None and not lock.locked():
-            del self._workflow_locks[workflow_id]
 
     def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
         """See ``history.replay``."""

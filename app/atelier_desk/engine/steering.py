@@ -1,15 +1,13 @@
-"""Steering runs: pause, resume, cancel, answer. What a command writes is decided from the run's state at the moment of writing."""
+"""Steering runs: pause, resume, step, speak. What a command writes is decided from the run's state at the moment of writing."""
 
 from __future__ import annotations
 
-from asyncio import Lock
 from collections.abc import Callable
 
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events import (
     CallStatus,
     Dispatch,
-    Ended,
     EventBody,
     Injected,
     LimitKind,
@@ -20,10 +18,9 @@ from atelier_desk.domain.events import (
     UserMessage,
 )
 from atelier_desk.domain.workflow import RunMode
-from atelier_desk.engine.answering import Answering
-from atelier_desk.engine.context_editing import ContextEditing
 from atelier_desk.engine.journal import Part
-from atelier_desk.engine.live import LiveRun, LiveRuns, lost_reply
+from atelier_desk.engine.live import LiveRuns, lost_reply
+from atelier_desk.engine.live_run import LiveRun
 from atelier_desk.engine.messages import check_text
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -35,16 +32,12 @@ from atelier_desk.engine.run.steps import Done, Wait, next_step
 from atelier_desk.i18n import N_
 
 
-class Steering(Answering, ContextEditing):
+class Steering:
     """What a person or script can do to a run that was started."""
 
-    def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
-        super().__init__(env, live)
-        self._workflow_locks: dict[str, Lock] = {}
-
-    def _workflow_lock(self, workflow_id: str) -> Lock:
-        """Held while a turn begins, so that a workflow never has two."""
-        return self._workflow_locks.setdefault(workflow_id, Lock())
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
 
     async def pause(self, run_id: str) -> None:
         """Let the current step end, then hold the run and everything below it until ``resume``.
@@ -105,7 +98,7 @@ class Steering(Answering, ContextEditing):
             return
         if live.handle.current.failed:
             # Nobody may begin another turn while it is made sure that this is the newest one.
-            async with self._workflow_lock(live.handle.workflow_id):
+            async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
                     raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
                 await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
@@ -137,9 +130,9 @@ class Steering(Answering, ContextEditing):
 
         if finish:
             # What they have until now is what there is: their reports reach the last answer.
-            await self._env.teams.stop_below(live.handle)
+            await self._runs.teams.stop_below(live.handle)
         try:
-            above = await self._above(live) if raise_limits else []
+            above = await self._runs.above(live) if raise_limits else []
             if await self._resume_with(live, decide, above, raise_limits or {}):
                 self._runs.revived(live)
         finally:
@@ -165,10 +158,6 @@ class Steering(Answering, ContextEditing):
             return out
 
         return await self._env.journal.append_together([live.handle, *(parent.handle for parent in above)], parts)
-
-    async def _above(self, live: LiveRun) -> list[LiveRun]:
-        """The runs above one, its parent first."""
-        return [await self._runs.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
 
     async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
         """Let go on what was paused together with a run, and what a kill cut off below it."""
@@ -206,14 +195,6 @@ class Steering(Answering, ContextEditing):
             raise ConflictError(N_("Nothing waits for a step here."))
         return taken
 
-    async def cancel(self, run_id: str) -> None:
-        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
-        await self._runs.cancel(run_id)
-
-    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
-        """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
-        await self._runs.interrupt(run_id, ended)
-
     async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
         """Say something to one agent of a team.
 
@@ -222,10 +203,10 @@ class Steering(Answering, ContextEditing):
             ConflictError: its run is over.
         """
         check_text(content)
-        if not await self._say(run_id, UserMessage(content=mended(content), strategy=strategy)):
+        if not await self.say(run_id, UserMessage(content=mended(content), strategy=strategy)):
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 
-    async def _say(self, run_id: str, message: UserMessage) -> bool:
+    async def say(self, run_id: str, message: UserMessage) -> bool:
         """Say something to a run that is alive; False when it was over before that could be written."""
         live = await self._runs.load(run_id)
         interrupts = message.strategy is Dispatch.INTERRUPT
@@ -243,7 +224,7 @@ class Steering(Answering, ContextEditing):
             return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
 
         try:
-            return await self._env.teams.conclude(live.handle, decide)
+            return await self._runs.teams.conclude(live.handle, decide)
         finally:
             self._runs.drive(live)
 

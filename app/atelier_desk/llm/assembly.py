@@ -20,6 +20,7 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     Usage,
 )
+from atelier_desk.llm.provider_data import kept
 from atelier_desk.llm.think import ALL_BEFORE, ThinkSplitter
 
 
@@ -57,6 +58,7 @@ class _Call:
     wire_id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def continues(self, wire_id: str, name: str, *, numbered: bool) -> bool:
         """Whether a piece with this id and name is more of this call. Without a number, each name begins a call."""
@@ -70,9 +72,12 @@ class ReplyAssembler:
 
     Text goes through a ``ThinkSplitter``. Pieces of calls are merged by index; a piece with another id at the same index, or with an id
     and no index, begins a new call. A call without an id, or with one that the conversation already used, gets one of our own.
+
+    Attributes:
+        extra: what the server wants back with the reply, in the form it will be sent in; becomes ``provider_data``.
     """
 
-    def __init__(self, request: ChatRequest, *, make_id: Callable[[], str] = new_call_id) -> None:
+    def __init__(self, request: ChatRequest, provider: str = "", *, make_id: Callable[[], str] = new_call_id) -> None:
         self._think = ThinkSplitter()
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -80,6 +85,8 @@ class ReplyAssembler:
         self._at: dict[int, int] = {}
         self._used = {call.id for message in request.messages for call in message.tool_calls}
         self._make_id = make_id
+        self._source = (provider, request.model)
+        self.extra: dict[str, Any] = {}
         self.model = request.model
         self.usage: Usage | None = None
         self.finish_reason: FinishReason | None = None
@@ -93,13 +100,16 @@ class ReplyAssembler:
         self._reasoning.append(content)
         return [ReasoningDelta(content=content)]
 
-    def call(self, index: int | None, id: str = "", name: str = "", arguments: Any = None) -> list[ChatDelta]:
-        """A piece of a call, or a whole one; ``arguments`` is text, an object, or None."""
+    def call(
+        self, index: int | None, id: str = "", name: str = "", arguments: Any = None, extra: dict[str, Any] | None = None
+    ) -> list[ChatDelta]:
+        """A piece of a call, or a whole one; ``arguments`` is text, an object, or None, ``extra`` what the server wants back with it."""
         position = self._position(index, id, name)
         call = self._calls[position]
         call.wire_id = call.wire_id or id
         call.id = call.id or self._unique(id)
         call.name = call.name or name
+        call.extra.update(extra or {})
         text = "" if arguments is None else arguments if isinstance(arguments, str) else _dump(arguments)
         if text:
             call.arguments.append(text)
@@ -109,7 +119,7 @@ class ReplyAssembler:
         """What was held back, and the whole reply."""
         deltas = self._pieces(self._think.flush())
         content, reasoning = "".join(self._text), "".join(self._reasoning)
-        calls = tuple(_finished(call) for call in self._calls)
+        calls = tuple(self._finished(call) for call in self._calls)
         reason = self.finish_reason or FinishReason.STOP
         if calls and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
@@ -120,6 +130,7 @@ class ReplyAssembler:
             usage=self.usage,
             finish_reason=reason,
             model=self.model,
+            provider_data=kept(*self._source, self.extra),
         )
         return [*deltas, ReplyDone(reply=reply)]
 
@@ -144,6 +155,20 @@ class ReplyAssembler:
         if index is not None:
             self._at[index] = len(self._calls) - 1
         return len(self._calls) - 1
+
+    def _finished(self, call: _Call) -> ToolCall:
+        text = "".join(call.arguments)
+        arguments, error = arguments_of(text)
+        if not call.name:
+            error = error or "The call has no tool name."
+        return ToolCall(
+            id=call.id,
+            name=call.name or "unknown",
+            arguments=arguments,
+            raw=text if error else None,
+            error=error,
+            provider_data=kept(*self._source, call.extra),
+        )
 
     def _unique(self, id: str) -> str:
         while not id or id in self._used:
@@ -171,14 +196,6 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
 
 def _not_a_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _finished(call: _Call) -> ToolCall:
-    text = "".join(call.arguments)
-    arguments, error = arguments_of(text)
-    if not call.name:
-        error = error or "The call has no tool name."
-    return ToolCall(id=call.id, name=call.name or "unknown", arguments=arguments, raw=text if error else None, error=error)
 
 
 def _dump(value: Any) -> str:

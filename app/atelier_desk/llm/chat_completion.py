@@ -9,10 +9,14 @@ from typing import Any
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.assembly import ReplyAssembler
 from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.llm.reasoning_parts import ReasoningParts
 from atelier_desk.llm.sse import Event, EventDecoder
 
 MOST_DOLLARS = 1e6
 """No reply costs more; also keeps integers out that no float can hold."""
+
+CALL_FIELDS = ("extra_content", "provider_specific_fields")
+"""What servers add to a call and want back with it: Gemini's signature through Google's compatible address, and through LiteLLM."""
 
 _REASONS = {
     "length": FinishReason.LENGTH,
@@ -33,7 +37,8 @@ class ChatCompletionParser:
 
     def __init__(self, request: ChatRequest, where: Where) -> None:
         self._events = EventDecoder()
-        self._assembler = ReplyAssembler(request)
+        self._assembler = ReplyAssembler(request, where.provider)
+        self._parts = ReasoningParts()
         self._where = where
         self._head: bytes | None = b""
         self._body: list[bytes] | None = None
@@ -60,6 +65,7 @@ class ChatCompletionParser:
         deltas = self._whole(b"".join(self._body)) if self._body is not None else self._take(self._events.flush())
         if not (self.complete or self.ended):
             raise provider_error(self._where, "truncated", "no end mark")
+        self._assembler.extra = self._parts.value()
         return [*deltas, *self._assembler.done()]
 
     def _take(self, events: list[Event]) -> list[ChatDelta]:
@@ -114,6 +120,9 @@ class ChatCompletionParser:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
             out.extend(self._assembler.reasoning(reasoning))
+        for field in ("reasoning_content", "reasoning"):
+            self._parts.text(field, delta.get(field))
+        self._parts.details(delta.get("reasoning_details"))
         out.extend(self._content(delta.get("content")))
         if isinstance(delta.get("refusal"), str):
             out.extend(self._assembler.text(delta["refusal"]))
@@ -134,6 +143,7 @@ class ChatCompletionParser:
             if part.get("type") == "text" and isinstance(part.get("text"), str):
                 out.extend(self._assembler.text(part["text"]))
             elif part.get("type") == "thinking":
+                self._parts.thinking(part)
                 out.extend(self._assembler.reasoning(_thinking_text(part.get("thinking"))))
         return out
 
@@ -145,6 +155,7 @@ class ChatCompletionParser:
             id if isinstance(id, str) and id != "null" else "",  # Mistral wrote "null" for no id
             name if isinstance(name, str) else "",
             function.get("arguments"),
+            {field: call[field] for field in CALL_FIELDS if call.get(field)},
         )
 
     def _finish(self, reason: Any) -> None:

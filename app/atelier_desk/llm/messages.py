@@ -137,6 +137,10 @@ def _append(out: list[ChatMessage], message: ChatMessage) -> None:
     if last is None or last.role is not message.role or last.tool_calls or message.role is Role.TOOL:
         out.append(message)
         return
+    if last.provider_data or message.provider_data:
+        # A reply that its server wants back unchanged is not joined with another.
+        out.extend((ChatMessage(role=Role.USER, content=CONTINUE), message))
+        return
     joined = "\n\n".join(text for text in (last.content, message.content) if text)
     reasoning = "\n\n".join(text for text in (last.reasoning, message.reasoning) if text)
     update = {"content": joined, "reasoning": reasoning, "images": last.images + message.images, "tool_calls": message.tool_calls}

@@ -15,6 +15,7 @@ from atelier_desk.llm.messages import arguments_text, arrange, data_url, functio
 from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools
 from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.provider_data import returned
 from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "https://api.mistral.ai/v1"
@@ -108,9 +109,9 @@ def _wire(message: ChatMessage, thinks: bool) -> dict[str, Any]:
         parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
         parts.extend({"type": "image_url", "image_url": data_url(image)} for image in message.images)
         wire["content"] = parts
-    if message.role is Role.ASSISTANT and message.reasoning and thinks:  # reasoning is sent back as it came
-        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": message.reasoning}], "closed": True}
-        wire["content"] = [thinking, *([{"type": "text", "text": message.content}] if message.content else [])]
+    thinking = returned(message.provider_data).get("thinking_parts")
+    if isinstance(thinking, list) and thinks:
+        wire["content"] = [*thinking, *([{"type": "text", "text": message.content}] if message.content else [])]
     if message.tool_calls:
         wire["tool_calls"] = [
             {

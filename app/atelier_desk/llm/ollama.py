@@ -14,6 +14,8 @@ from atelier_desk.llm.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.provider_data import returned
+from atelier_desk.llm.reasoning_parts import ReasoningParts
 from atelier_desk.llm.sse import LineDecoder
 from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.llm.transport import checked_base_url
@@ -118,7 +120,8 @@ class OllamaParser:
 
     def __init__(self, request: ChatRequest, where: Where) -> None:
         self._lines = LineDecoder()
-        self._assembler = ReplyAssembler(request)
+        self._assembler = ReplyAssembler(request, where.provider)
+        self._parts = ReasoningParts()
         self._request = request
         self._where = where
         self._calls = 0
@@ -132,6 +135,8 @@ class OllamaParser:
         deltas = self._take(self._lines.flush())
         if not self.ended:
             raise provider_error(self._where, "truncated", "no end mark")
+        if self._calls:  # models that think between calls are given their thoughts back
+            self._assembler.extra = self._parts.value()
         return [*deltas, *self._assembler.done()]
 
     def _take(self, lines: list[str]) -> list[ChatDelta]:
@@ -164,6 +169,7 @@ class OllamaParser:
     def _message(self, message: dict[str, Any]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         if isinstance(message.get("thinking"), str):
+            self._parts.text("thinking", message["thinking"])
             deltas.extend(self._assembler.reasoning(message["thinking"]))
         if isinstance(message.get("content"), str):
             deltas.extend(self._assembler.text(message["content"]))
@@ -199,8 +205,7 @@ def _wire(message: ChatMessage) -> dict[str, Any]:
         if message.tool_call_id:
             wire["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
-        if message.reasoning:  # models that think between calls are given their thoughts back
-            wire["thinking"] = message.reasoning
+        wire |= {field: value for field, value in returned(message.provider_data).items() if field == "thinking"}
         wire["tool_calls"] = [
             {"id": call.id, "function": {"index": index, "name": function_name(call.name), "arguments": arguments_object(call)}}
             for index, call in enumerate(message.tool_calls)

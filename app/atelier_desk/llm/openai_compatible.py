@@ -11,17 +11,23 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.address import is_azure
 from atelier_desk.llm.assembly import StreamParser
-from atelier_desk.llm.chat_completion import ChatCompletionParser
+from atelier_desk.llm.chat_completion import CALL_FIELDS, ChatCompletionParser
 from atelier_desk.llm.errors import Where
 from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.provider_data import returned, wants_data
 from atelier_desk.llm.transport import checked_base_url
 
 DEFAULT_URL = "https://api.openai.com/v1"
+MESSAGE_FIELDS = ("reasoning_details", "reasoning_content", "reasoning")
+"""What servers add to a reply and want back with it."""
+EMPTY_REASONING = "no reasoning_content"
+"""Among the fields a model refused: an assistant message without ``reasoning_content``. DeepSeek wants it of all, whoever wrote them."""
 
 
 class OpenAICompatibleProvider(HttpProvider):
@@ -44,6 +50,7 @@ class OpenAICompatibleProvider(HttpProvider):
             "response_format",
             "grammar",
             "chat_template_kwargs",
+            *MESSAGE_FIELDS,
         }
     )
 
@@ -58,7 +65,7 @@ class OpenAICompatibleProvider(HttpProvider):
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [wire_message(message) for message in arrange(request.messages)],
+            "messages": self._messages(request, refused),
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": request.temperature,
@@ -81,6 +88,22 @@ class OpenAICompatibleProvider(HttpProvider):
         if "max_tokens" in refused:
             body["max_completion_tokens"] = request.max_tokens
         return {field: value for field, value in body.items() if field not in refused}
+
+    def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, Any]]:
+        messages = [wire_message(message) for message in arrange(request.messages)]
+        for message in messages if refused else ():
+            for field in refused.intersection(MESSAGE_FIELDS):
+                message.pop(field, None)
+            if EMPTY_REASONING in refused and message["role"] == "assistant":
+                message.setdefault("reasoning_content", "")
+        return messages
+
+    def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
+        """Also the fields of messages that go back to a server: older ones refuse what newer ones demand."""
+        if wants_data(error):
+            return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
+        sent = {field: None for message in payload.get("messages", ()) for field in MESSAGE_FIELDS if field in message}
+        return super().refused_fields({**sent, **payload}, error)
 
     def parser(self, request: ChatRequest, where: Where) -> StreamParser:
         return ChatCompletionParser(request, where)
@@ -131,10 +154,12 @@ class OpenAICompatibleProvider(HttpProvider):
 
 
 def wire_message(message: ChatMessage) -> dict[str, Any]:
-    """A message as chat completions have it. Reasoning is not sent back: DeepSeek refuses it, the others ignore it."""
+    """A message as chat completions have it. Of its reasoning only what the server wants back is sent."""
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+    data = returned(message.provider_data)
     wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    wire |= {field: data[field] for field in MESSAGE_FIELDS if field in data}
     if message.images:
         parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
         parts.extend({"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images)
@@ -142,7 +167,12 @@ def wire_message(message: ChatMessage) -> dict[str, Any]:
     if message.tool_calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": function_name(call.name), "arguments": arguments_text(call)}}
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": function_name(call.name), "arguments": arguments_text(call)},
+                **{field: value for field, value in returned(call.provider_data).items() if field in CALL_FIELDS},
+            }
             for call in message.tool_calls
         ]
     return wire

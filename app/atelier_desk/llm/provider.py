@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -19,6 +20,7 @@ from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.errors import Where, provider_error
 from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.profiles import merge_profile
+from atelier_desk.llm.provider_data import for_server, wants_data
 from atelier_desk.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.sse import LineTooLongError
@@ -35,6 +37,11 @@ _REFUSAL_WORDS = (
     "not allowed",
     "not available",
 )
+
+
+def named_in(field: str, text: str) -> bool:
+    """Whether a text names a field, ``think`` also as "thinking"; ``reasoning_effort`` does not name ``reasoning``."""
+    return re.search(rf"(?<![a-z_]){re.escape(field)}(?!_)", text) is not None
 
 
 class HttpProvider(ABC):
@@ -191,10 +198,16 @@ class HttpProvider(ABC):
         return [item for item in named if isinstance(item, dict)]
 
     async def _attempt(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """One attempt; repeated at once, without a field, when the server refuses that field and nothing was shown yet."""
+        """One attempt; repeated at once, without a field, when the server refuses that field and nothing was shown yet.
+
+        A server that misses data it once sent, or no longer takes it, is asked again with the calls of other models told as text, and at
+        last with its own too.
+        """
+        told = 0
         while True:
             refused = self._refused.setdefault(request.model, set())
-            payload = self.payload(request, frozenset(refused))
+            own = for_server(request, self.name, signed_only=told > 0, none=told > 1)
+            payload = self.payload(own, frozenset(refused))
             shown = False
             try:
                 async with aclosing(self._exchange(request, payload)) as deltas:
@@ -204,7 +217,9 @@ class HttpProvider(ABC):
                 return
             except ProviderError as error:
                 fields = set() if shown else self.refused_fields(payload, error) - refused
-                if not fields:
+                if not shown and told < 2 and wants_data(error):
+                    told += 1
+                elif not fields:
                     raise
                 refused |= fields
 
@@ -243,7 +258,7 @@ class HttpProvider(ABC):
         return {
             field
             for field in self.droppable
-            if field in payload and (field == named.partition(".")[0] or (field in detail and (words or field == "stream_options")))
+            if field in payload and (field == named.partition(".")[0] or (named_in(field, detail) and (words or field == "stream_options")))
         }
 
     async def _key(self) -> str | None:

@@ -37,6 +37,9 @@ class Commit:
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
 
+    of: str = ""
+    """The workflow, where no event or row tells it."""
+
     @property
     def workflow_id(self) -> str | None:
         """The workflow all of it belongs to, None when there is nothing to tell it from."""
@@ -50,4 +53,4 @@ class Commit:
             *self.frames,
             *self.tasks,
         )
-        return rows[0].workflow_id if rows else None
+        return rows[0].workflow_id if rows else self.of or None

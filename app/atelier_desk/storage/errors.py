@@ -26,6 +26,10 @@ LOST_WRITES = N_(
     "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
 )
 DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
+FILE_TOO_LARGE = N_(
+    "A file of the database in {path} may not grow: the limit of this user (ulimit -f) or of the file system is reached. "
+    "Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with --data-dir."
+)
 READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
 BAD_PATH = N_("The database cannot be kept in {path}: the path has a question mark. Choose another folder with --data-dir.")
 TOO_MANY_FILES = N_(
@@ -63,8 +67,9 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         "disk_full",
         DISK_FULL,
-        r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|File too large|os error 27\b|os error 112\b",
+        r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|os error 112\b",
     ),
+    ("file_too_large", FILE_TOO_LARGE, r"File too large|os error 27\b"),
     ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
     ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
     ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
@@ -75,7 +80,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"os error 2\b|block|footer|Invalid revision|out of range",
     ),
 )
-_TRANSIENT = frozenset({"locked", "disk_full", "too_many_files", "io"})
+_TRANSIENT = frozenset({"locked", "disk_full", "file_too_large", "too_many_files", "io"})
 """What passes without a change to the data: trying again may succeed."""
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 

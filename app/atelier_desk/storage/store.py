@@ -195,9 +195,9 @@ async def _prepare(directory: Path, lock: FolderLock) -> None:
 
 def _ready_to_open(directory: Path) -> bool:
     if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
-        from atelier_desk.storage import backup
+        from atelier_desk.storage import restore
 
-        backup.finish_restore(directory.parent)
+        restore.finish_restore(directory.parent)
     preflight.check(directory)
     return not preflight.has_content(directory) or commits.manifest_known(directory)
 
@@ -211,8 +211,8 @@ async def _bring_up_to_date(engine: Engine, directory: Path, clock: Clock, backu
     if found == known:
         return known
     if found > 0:
-        from atelier_desk.storage import backup
+        from atelier_desk.storage import archive
 
         async with engine.aside():
-            await backup.before_migration(directory, backups or directory.parent / "backups", found, clock, lock)
+            await archive.before_migration(directory, backups or directory.parent / "backups", found, clock, lock)
     return await schema.migrate(engine, found, clock)

@@ -58,3 +58,19 @@ REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
+
+OWNED = (
+    "partial_reply",
+    "run_event",
+    "message",
+    "tool_execution",
+    "task",
+    "user_question",
+    "approval_request",
+    "prompt_frame",
+    "memory_vector",
+    "memory",
+    "report",
+    "run",
+)
+"""Every table whose rows belong to a workflow, in the order in which they are deleted."""

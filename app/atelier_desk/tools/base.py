@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -15,13 +15,14 @@ from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.approval import ApprovalKind, kind_of_section
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import ChildPlan, ChildState, TeamCall
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.repositories import MemoryRepository, ReportRepository, TaskRepository
-    from atelier_desk.tools.memory.search import MemorySearch
+    from atelier_desk.knowledge.search import MemorySearch
+    from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -54,6 +55,7 @@ class ToolResult:
     Attributes:
         data: the JSON object the model reads: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
         end: the run ends with this status; ``end_summary`` says how.
+        tasks: what the call changes of the workflow's tasks: written with the result, all or none.
         output: text the user is shown, with its type (``message``, ``report``, ``result`` or ``progress``).
         text: what the model reads, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to ``limits.RESULT_TO_MODEL`` characters.
         truncated: ``text`` or ``data`` was cut.
@@ -63,6 +65,7 @@ class ToolResult:
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
     output: tuple[str, Literal["message", "report", "result", "progress"]] | None = None
+    tasks: tuple[TaskChanged, ...] = ()
     text: str = ""
     truncated: bool = False
 
@@ -218,7 +221,8 @@ class ToolContext:
         idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
             after a kill finds what the first attempt made.
         enabled_tools: names the agent may call besides the control tools; None means every registered tool.
-        task_changed: tell the run that a task changed (journal, stream); ``progress(percent, text)`` shows progress that is not kept.
+        tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
+        progress: ``progress(percent, text)`` shows progress that is not kept.
     """
 
     workflow_id: str
@@ -229,7 +233,7 @@ class ToolContext:
     depth: int = 0
     language: str = "en"
     enabled_tools: tuple[str, ...] | None = None
-    tasks: TaskRepository | None = None
+    tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     memories: MemoryRepository | None = None
     memory_search: MemorySearch | None = None
     reports: ReportRepository | None = None
@@ -238,7 +242,6 @@ class ToolContext:
     team: Team | None = None
     memory_scope: dict[str, str | None] = field(default_factory=dict)
     """Per run: ``{"workflow_id": id}`` after ``activate_workflow``, ``{"workflow_id": None}`` after ``activate_general``, empty before."""
-    task_changed: Callable[[Literal["create", "update", "complete", "delete"], Task], Awaitable[None]] | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
 

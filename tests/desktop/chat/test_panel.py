@@ -124,7 +124,6 @@ async def test_the_first_message_makes_a_workflow(desk: Desk) -> None:
     await settle()
     assert made == ["w2"]
     assert desk.engine.calls("runs.send")[0][0] == ("w2", "Begin")
-    assert desk.engine.calls("workflows.name_after") == [(("w2", "Begin"), {})]
 
 
 async def test_a_refused_message_comes_back(desk: Desk) -> None:

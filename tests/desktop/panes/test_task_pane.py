@@ -67,6 +67,15 @@ async def test_events_of_its_own_workflow_reload_it(pane: TaskPane, atelier: Fak
     assert names(pane)[-1] == "Task e"
 
 
+async def test_another_branch_shows_its_own_tasks(pane: TaskPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+    atelier.set("tasks", "list", [task("z")])
+    bridge.changed.emit("task", "w")
+    assert pane._reload_timer.isActive()
+    pane.reload()
+    await settle()
+    assert names(pane) == ["Task z"]
+
+
 async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     pane.list.select("b")
     qtbot.keyClick(pane.list, Qt.Key.Key_Space)

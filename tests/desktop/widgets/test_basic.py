@@ -6,9 +6,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton
-from atelier_desk.desktop.widgets import format as shown
 
 
 def test_elided_label_keeps_its_text_and_shows_it_as_a_tip(qtbot: QtBot) -> None:
@@ -54,16 +52,3 @@ def test_icon_button_has_an_accessible_name(qtbot: QtBot) -> None:
     button.describe("Open", "Ctrl+O")
     assert button.accessibleName() == "Open"
     assert "Ctrl+O" in button.toolTip()
-
-
-def test_numbers_follow_the_language() -> None:
-    narrow = shown.NARROW
-    assert shown.duration(3) == f"3{narrow}ms"
-    assert shown.duration(100) == f"0.1{narrow}s"
-    assert shown.duration(61_000) == f"1{narrow}min 01{narrow}s"
-    assert shown.tokens(12_400) == f"12.4{narrow}k"
-    assert shown.cost(0.021) == "$0.02"
-    i18n.set_language("fr")
-    assert shown.duration(100) == f"0,1{narrow}s"
-    assert shown.tokens(1_240_000) == f"1,2{narrow}M"
-    assert shown.cost(0.004) == f"0,0040{narrow}$"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.ipc import set_command_handler
+from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.storage.datadir import DataDir
 

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.chat import Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
-from atelier_desk.domain.events import ContextCompacted
+from atelier_desk.domain.events import ContextCompacted, ModelReplied
+from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.run import context, prompt
 from atelier_desk.engine.run.context import CutResults, Ready, Shorten, Summarise, messages, plan
+from atelier_desk.engine.run.evolve import evolve
 from atelier_desk.engine.run.state import EntryKind, carried
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
 from tests.support.runs import Script, agent, call, finished, reply, started
 
 
@@ -152,3 +154,32 @@ def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_for_ever() 
         script.add(started(f"c{number}"), finished(f"c{number}", text="r" * 260))
     with pytest.raises(ContextOverflowError):
         fitted(script, 1024)
+
+
+def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> None:
+    """Signatures take room like text; compaction takes a reply away with them, and what stays keeps its own."""
+
+    def signed(number: int, model: str = "scripted") -> ModelReplied:
+        data = ProviderData.pack("local", model, {"reasoning_content": f"{number} " + "thought " * 500})
+        called = reply("", call(f"c{number}"))
+        return called.model_copy(update={"reply": called.reply.model_copy(update={"provider_data": data})})
+
+    script = Script()
+    for number in range(6):
+        script.add(signed(number), started(f"c{number}"), finished(f"c{number}"))
+    wide = plan(script.state, system="You help.", tools=(), window=40_000)
+    assert isinstance(wide, Ready)
+    assert wide.tokens > 6 * 4_000 / BYTES_PER_TOKEN
+    summarised = plan(script.state, system="You help.", tools=(), window=6_000)
+    assert isinstance(summarised, Summarise)
+    script.add(ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in summarised.entries), summary="Earlier."))
+    ready = plan(script.state, system="You help.", tools=(), window=6_000)
+    assert isinstance(ready, Ready)
+    replies = [message for message in ready.request.messages if message.role is Role.ASSISTANT]
+    assert replies
+    assert all(message.provider_data is not None for message in replies)
+    other = script.state.agent.model_copy(update={"model": "other"})
+    switched = plan(evolve(script.state, agent=other), system="You help.", tools=(), window=6_000)
+    assert isinstance(switched, Ready)
+    assert all(message.provider_data is None for message in switched.request.messages)
+    assert switched.tokens < ready.tokens

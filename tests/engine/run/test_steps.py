@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.events import (
+    EventBody,
     Injected,
     LimitKind,
     LimitReached,
     LoopDetected,
+    ModelReplied,
     PauseReason,
     QuestionAsked,
     RunFailed,
     RunPaused,
     RunResumed,
     TaskChanged,
+    ToolCallFinished,
+    ToolCallStarted,
     UserMessage,
 )
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
@@ -21,7 +30,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reduce import ARE_YOU_DONE, FINISH_NOW
 from atelier_desk.engine.run.state import EntryKind
-from atelier_desk.engine.run.steps import Append, CallModel, Done, ExecuteCalls, Finish, RecoverCalls, Wait, next_step
+from atelier_desk.engine.run.steps import Append, BeginCalls, CallModel, Done, Finish, RecoverCalls, RunCalls, Step, Wait, next_step
 from tests.support.runs import Script, agent, call, finished, interpret, reply, started
 
 
@@ -37,25 +46,37 @@ def test_message_then_model_then_finish() -> None:
 def test_calls_are_executed_then_the_model_is_asked_again() -> None:
     script = Script().add(reply("", call("a"), call("b")))
     step = next_step(script.state)
-    assert isinstance(step, ExecuteCalls)
+    assert isinstance(step, BeginCalls)
     assert [c.call.id for c in step.calls] == ["a", "b"]
     script.add(started("a"), finished("a"))
     step = next_step(script.state)
-    assert isinstance(step, ExecuteCalls)
+    assert isinstance(step, BeginCalls)
     assert [c.call.id for c in step.calls] == ["b"]
 
 
-def test_intent_without_a_result_is_recovered_before_anything_else() -> None:
+def test_calls_that_have_begun_run_before_anything_else() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"))
     step = next_step(script.state)
-    assert isinstance(step, RecoverCalls)
+    assert isinstance(step, RunCalls)
     assert [c.call.id for c in step.calls] == ["a"]
+
+
+def test_calls_that_had_begun_when_the_run_was_taken_up_again_are_recovered() -> None:
+    interrupted = RunPaused(reason=PauseReason.INTERRUPTED, ended="killed")
+    script = Script().add(reply("", call("a"), call("b"), call("c")), started("a"), started("b"), interrupted, RunResumed())
+    step = next_step(script.state)
+    assert isinstance(step, RecoverCalls)
+    assert [c.call.id for c in step.calls] == ["a", "b"]
+    script.add(finished("a"), finished("b"), started("c"))
+    step = next_step(script.state)
+    assert isinstance(step, RunCalls)
+    assert [c.call.id for c in step.calls] == ["c"]
 
 
 def test_question_waits_but_lets_the_other_calls_run() -> None:
     asked = UserQuestion(workflow_id="w", run_id="r", call_id="a", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT))
     script = Script().add(reply("", call("a"), call("b")), started("a"), QuestionAsked(question=asked))
-    assert isinstance(next_step(script.state), ExecuteCalls)
+    assert isinstance(next_step(script.state), BeginCalls)
     script.add(started("b"), finished("b"))
     assert next_step(script.state) == Wait("user")
 
@@ -159,7 +180,7 @@ def test_stepping_pauses_before_each_step() -> None:
     script.add(reply("", call("a")))
     assert next_step(script.state) == Append((RunPaused(reason=PauseReason.STEP),))
     script.add(RunPaused(reason=PauseReason.STEP), RunResumed(mode=RunMode.AUTO))
-    assert isinstance(next_step(script.state), ExecuteCalls)
+    assert isinstance(next_step(script.state), BeginCalls)
 
 
 def test_failed_run_waits_and_finished_run_is_done() -> None:
@@ -174,3 +195,56 @@ def test_queued_message_is_answered_before_the_run_ends() -> None:
     script = Script().add(UserMessage(content="and then?"))
     state = interpret(script, [reply("one"), reply("two")])
     assert [entry.text for entry in state.entries] == ["hello", "one", "and then?", "two"]
+
+
+IDS = st.sampled_from("abcd")
+happenings = st.lists(
+    st.one_of(
+        st.lists(IDS, max_size=3, unique=True).map(lambda ids: reply("", *(call(id) for id in ids))),
+        IDS.map(started),
+        IDS.map(finished),
+        st.sampled_from(PauseReason).map(lambda reason: RunPaused(reason=reason)),
+        st.sampled_from([None, 0, 1]).map(lambda steps: RunResumed(steps=steps)),
+        st.just(UserMessage(content="more")),
+        st.just(RunFailed(code="x", message="x")),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(happenings)
+def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: list[EventBody]) -> None:
+    """Whatever happens: begun calls come first, those a resume found open are recovered, and nothing else depends on which they are."""
+    script = Script()
+    begun: dict[str, bool] = {}
+    for body in bodies:
+        before = {each.call.id: each.status for each in script.state.calls}
+        script.add(body)
+        if isinstance(body, ModelReplied):
+            begun = {}
+        elif isinstance(body, ToolCallStarted) and body.call_id in before:
+            begun[body.call_id] = False
+        elif isinstance(body, ToolCallFinished):
+            begun.pop(body.call_id, None)
+        elif isinstance(body, RunResumed):
+            begun = dict.fromkeys(begun, True)
+        state = script.state
+        step = next_step(state)
+        held = state.failed or state.status.final or state.pause is not None
+        if held or not begun:
+            assert not isinstance(step, RunCalls | RecoverCalls)
+        elif any(begun.values()):
+            assert isinstance(step, RecoverCalls)
+            assert {each.call.id for each in step.calls} == {id for id, cut_off in begun.items() if cut_off}
+        else:
+            assert isinstance(step, RunCalls)
+            assert {each.call.id for each in step.calls} == set(begun)
+        if not begun:
+            forgotten = replace(state, calls=tuple(replace(each, cut_off=False) for each in state.calls))
+            assert _kind(next_step(forgotten)) == _kind(step)
+
+
+def _kind(step: Step) -> object:
+    """The step, its calls by id: a call that is over may have been cut off once."""
+    return [each.call.id for each in step.calls] if isinstance(step, BeginCalls) else step

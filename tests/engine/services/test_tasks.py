@@ -61,28 +61,22 @@ async def test_a_deleted_task_releases_others_and_can_be_restored(open_atelier: 
         assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["First", "Second"]
 
 
-async def test_the_order_is_kept_and_partial_orders_move_the_rest_behind(open_atelier: Opener) -> None:
+async def test_a_task_is_put_behind_another_one_or_first(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         a, b, c = [await atelier.tasks.create(workflow.id, name) for name in "abc"]
-        await atelier.tasks.reorder(workflow.id, [c.id, a.id, b.id])
-        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["c", "a", "b"]
-        await atelier.tasks.reorder(workflow.id, [b.id])
-        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["b", "c", "a"]
-        assert await atelier.tasks.reorder(workflow.id, [b.id]) == []
-        with pytest.raises(NotFoundError):
-            await atelier.tasks.reorder(workflow.id, ["missing"])
-
-
-async def test_a_task_is_moved_behind_another_or_to_the_front(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
-        workflow = await atelier.workflows.create("x")
-        a, b, c = [(await atelier.tasks.create(workflow.id, name)).id for name in "abc"]
-        for moved, after, order in ((c, a, "acb"), (b, "", "bac"), (b, c, "acb"), (a, a, "acb")):
-            await atelier.tasks.move(workflow.id, moved, after)
-            assert "".join(task.name for task in await atelier.tasks.list(workflow.id)) == order
-        with pytest.raises(NotFoundError):
-            await atelier.tasks.move(workflow.id, a, "gone")
+        recorder = Recorder(atelier)
+        assert (await atelier.tasks.move(workflow.id, c.id, a.id)).position == 2.0
+        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["a", "c", "b"]
+        await atelier.tasks.move(workflow.id, b.id)
+        assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["b", "a", "c"]
+        told = len(recorder.events)
+        await atelier.tasks.move(workflow.id, b.id)
+        await atelier.tasks.move(workflow.id, b.id, b.id)
+        assert len(recorder.events) == told
+        for wrong in (("missing", ""), (a.id, "missing")):
+            with pytest.raises(NotFoundError):
+                await atelier.tasks.move(workflow.id, *wrong)
 
 
 async def test_an_edit_saves_what_differs_and_measures_last(open_atelier: Opener) -> None:

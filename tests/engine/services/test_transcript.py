@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from atelier_desk.domain.branches import RunLink
 from atelier_desk.engine.services.transcript import lineage, newest_under
-from atelier_desk.storage.repositories.runs import RunLink
 
 
 def run(id: str, previous: str | None = None, *, parent: str | None = None) -> RunLink:

@@ -52,11 +52,20 @@ STEPS = [[calculate("c1")], "It is 42."]
 
 
 async def test_a_new_workflow_is_named_after_its_first_message_once(open_atelier: Opener) -> None:
-    async with open_atelier() as atelier:
+    async with open_atelier(["Done.", "Done."]) as atelier:
         workflow = await atelier.workflows.create()
         assert workflow.name == "New workflow"
-        assert (await atelier.workflows.name_after(workflow.id, "## Plan the week\nplease")).name == "Plan the week"
-        assert (await atelier.workflows.name_after(workflow.id, "Something else")).name == "Plan the week"
+        await turn(atelier, workflow.id, "## Plan the week\nplease")
+        assert (await atelier.workflows.get(workflow.id)).name == "Plan the week"
+        await turn(atelier, workflow.id, "Something else")
+        assert (await atelier.workflows.get(workflow.id)).name == "Plan the week"
+
+
+async def test_a_name_that_was_given_stays(open_atelier: Opener) -> None:
+    async with open_atelier(["Done."]) as atelier:
+        workflow = await atelier.workflows.create("Mine")
+        await turn(atelier, workflow.id, "Plan the week")
+        assert (await atelier.workflows.get(workflow.id)).name == "Mine"
 
 
 async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:

@@ -241,7 +241,7 @@ async def test_a_sub_agent_that_ends_in_the_very_moment_it_is_stopped_is_told_to
 
     def fault(point: str) -> None:
         if point == "before_commit:child_finished" and not caught:
-            run_id = next(row for row in atelier.environment.team._live._runs.values() if row.handle.current.depth == 1).handle.run_id
+            run_id = next(row for row in atelier.runs._runs._runs.values() if row.handle.current.depth == 1).handle.run_id
             caught.append(asyncio.ensure_future(atelier.runs.cancel(run_id)))
 
     async with open_atelier(model_factory=cast, fault=fault) as atelier:

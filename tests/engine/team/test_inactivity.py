@@ -99,6 +99,7 @@ async def test_a_word_now_and_then_keeps_it_alive(open_atelier: Opener) -> None:
         await seen.until(ChunkType.SUB_AGENT_START)
         for number in range(5):
             slow.words.put_nowait(f"word {number} ")
+            await seen.until(ChunkType.TOKEN, content=f"word {number} ")
             await pass_time(clock, TIMEOUT - 2 * CHECK)
         slow.words.put_nowait("")
         async with asyncio.timeout(20):

@@ -1,10 +1,8 @@
-"""Memories: scopes, vectors, words."""
+"""Memories: scopes, vectors, and what an index is told."""
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +10,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lexical import MemoryFilter
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock
 
 
@@ -23,11 +18,6 @@ def fact(content: str, workflow: Workflow | None = None, **fields: object) -> Me
     return Memory.model_validate(
         {"type": MemoryType.KNOWLEDGE, "content": content, "workflow_id": workflow.id if workflow else None, **fields}
     )
-
-
-async def found(repos: Repositories, query: str, **wanted: object) -> list[str]:
-    result = await repos.memories.full_text(query, 20, MemoryFilter(**{"scope": None, **wanted}))  # type: ignore[arg-type]
-    return [(await repos.memories.get(each)).content for each, _ in result]
 
 
 async def test_scopes_types_and_tags(repos: Repositories, workflow: Workflow) -> None:
@@ -47,14 +37,6 @@ async def test_scopes_types_and_tags(repos: Repositories, workflow: Workflow) ->
     assert await listed(scope=None, type=MemoryType.DECISION) == {"mine"}
     assert await listed(scope=None, tags=("a",)) == {"general", "theirs"}
     assert await listed(scope=None, tags=("a", "b")) == {"general"}
-    for wanted in (
-        MemoryFilter(),
-        MemoryFilter(workflow.id),
-        MemoryFilter(workflow.id, MemoryScope.WORKFLOW),
-        MemoryFilter(scope=None, tags=("a",)),
-    ):
-        ids = {each.id for each in await repos.memories.list(workflow_id=wanted.workflow_id, scope=wanted.scope, tags=wanted.tags)}
-        assert await repos.memories.matching(wanted) == ids, "the list and the search see the same"
 
 
 async def test_latest_changed_first_in_pages_and_compact(repos: Repositories, clock: ManualClock) -> None:
@@ -72,71 +54,10 @@ async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositori
     assert len(await repos.memories.list()) == 2
     await clock.advance(7 * 86_400)
     assert [each.content for each in await repos.memories.list()] == ["long lived"]
-    assert await found(repos, "lived") == ["long lived"]
     assert (await repos.memories.describe())["total"] == 1
     assert await repos.memories.count() == 2
     assert await repos.memories.delete_expired() == 1
     assert await repos.memories.count() == 1
-
-
-async def test_words_match_in_both_languages(repos: Repositories) -> None:
-    await repos.memories.save(fact("Les enfants mangeaient des pommes à la cantine"))
-    await repos.memories.save(fact("The server is restarting after updates"))
-    assert await found(repos, "manger une pomme") == ["Les enfants mangeaient des pommes à la cantine"]
-    assert await found(repos, "CANTINE") == ["Les enfants mangeaient des pommes à la cantine"]
-    assert await found(repos, "restarted servers") == ["The server is restarting after updates"]
-    assert await found(repos, "the of à la") == [], "stop words find nothing by themselves"
-
-
-async def test_scores_come_with_the_best_reachable_one(repos: Repositories) -> None:
-    await repos.memories.save(fact("budget"))
-    await repos.memories.save(fact("budget of the long meeting about many other things in the spring"))
-    await repos.memories.save(fact("nothing"))
-    result = await repos.memories.lexical("budget meeting")
-    assert len(result.hits) == 2
-    assert all(0 < score < result.best for _, score in result.hits)
-    assert (await repos.memories.lexical("zebra")).hits == []
-
-
-async def test_the_index_follows_every_change(repos: Repositories, workflow: Workflow) -> None:
-    await repos.memories.warm()
-    kept = await repos.memories.save(fact("apples", workflow))
-    gone = await repos.memories.save(fact("apples and pears"))
-    assert len(await found(repos, "apples")) == 2
-    await repos.memories.save(kept.model_copy(update={"content": "oranges"}))
-    assert await found(repos, "apples") == ["apples and pears"]
-    await repos.memories.delete(gone.id)
-    assert await found(repos, "pears") == []
-    assert await found(repos, "orange") == ["oranges"]
-    await repos.workflows.purge(workflow.id)
-    assert await repos.memories.matching(MemoryFilter(scope=None)) == set()
-
-
-async def test_a_fresh_process_finds_what_an_older_one_saved(tmp_path: Path) -> None:
-    datadir = DataDir(tmp_path / "data").ensure()
-    async with await Store.open(datadir.database) as store:
-        repos = Repositories(store, datadir)
-        await asyncio.gather(*(repos.memories.save(fact(f"number {number} w{number}")) for number in range(30)))
-    async with await Store.open(datadir.database) as store:
-        repos = Repositories(store, datadir)
-        assert await found(repos, "w17") == ["number 17 w17"]
-        assert len(await repos.memories.full_text("number", 100)) == 30
-
-
-async def test_saves_during_the_first_load_are_seen(repos: Repositories) -> None:
-    old = [await repos.memories.save(fact(f"old {number}")) for number in range(5)]
-    _, _, deleted = await asyncio.gather(repos.memories.warm(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id))
-    assert deleted is None
-    assert await found(repos, "arrival") == ["new arrival"]
-    assert len(await found(repos, "old")) == 4
-
-
-async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories) -> None:
-    memory = await repos.memories.save(fact("apples"))
-    assert await found(repos, "apples") == ["apples"]
-    await Repositories(repos.store, repos.datadir).memories.delete(memory.id)
-    repos.memories.reload()
-    assert await repos.memories.full_text("apples") == []
 
 
 # Vectors

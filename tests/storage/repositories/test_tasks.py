@@ -7,14 +7,14 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.repositories import Repositories
 
 
 async def test_order_filter_and_limit(repos: Repositories, workflow: Workflow) -> None:
     tasks = [Task(workflow_id=workflow.id, name=f"t{number}", position=float(number)) for number in range(4)]
     tasks[2] = tasks[2].model_copy(update={"status": TaskStatus.COMPLETED, "duration_ms": 5})
-    for task in reversed(tasks):
-        await repos.tasks.save(task)
+    await repos.journal.commit(Commit(tasks=tuple(reversed(tasks))))
     assert await repos.tasks.list(workflow.id) == tasks
     assert await repos.tasks.list(workflow.id, TaskStatus.COMPLETED) == [tasks[2]]
     assert await repos.tasks.list(workflow.id, limit=2) == tasks[:2]
@@ -23,12 +23,8 @@ async def test_order_filter_and_limit(repos: Repositories, workflow: Workflow) -
 async def test_another_workflows_task_is_not_found(repos: Repositories, workflow: Workflow) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     task = Task(workflow_id=workflow.id, name="t")
-    await repos.tasks.save(task)
+    await repos.journal.commit(Commit(tasks=(task,)))
     assert await repos.tasks.get(workflow.id, task.id) == task
-    for attempt in (repos.tasks.get, repos.tasks.delete):
+    for place in ((other.id, task.id), (workflow.id, "missing")):
         with pytest.raises(NotFoundError):
-            await attempt(other.id, task.id)
-        with pytest.raises(NotFoundError):
-            await attempt(workflow.id, "missing")
-    await repos.tasks.delete(workflow.id, task.id)
-    assert await repos.tasks.list(workflow.id) == []
+            await repos.tasks.get(*place)

@@ -23,7 +23,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Tool
 from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.workflows import OWNED
+from atelier_desk.storage.tables import OWNED
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:
@@ -146,7 +146,7 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
         repos.journal.commit(Commit(runs=(run,))),
         repos.journal.save_partial(run.id, workflow.id, "m", "late", ""),
         repos.runs.save(run),
-        repos.tasks.save(Task(workflow_id=workflow.id, name="late")),
+        repos.journal.commit(Commit(tasks=(Task(workflow_id=workflow.id, name="late"),))),
         repos.frames.save(PromptFrame(id="late", workflow_id=workflow.id, system="late")),
         repos.journal.commit(Commit(frames=(PromptFrame(id="late", workflow_id=workflow.id, system="late"),))),
         repos.journal.commit(Commit(approvals=(ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="a", tool="t"),))),

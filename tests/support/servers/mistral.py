@@ -41,6 +41,8 @@ class FakeMistral(FakeOpenAI):
         step = self.next_step()
         if isinstance(step, Failure):
             await out.failure(step)
+        elif step.raw is not None:
+            await out.stream([step.raw], "text/event-stream", step)
         elif request.json.get("stream"):
             await out.stream(self.events(step, with_usage=False), "text/event-stream", step)
         else:

@@ -10,6 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.base import ToolResult
 from tests.support.clock import ManualClock
 from tests.tools.conftest import Calls, MakeCalls
 
@@ -47,18 +48,13 @@ async def test_creates_with_defaults_and_announces(calls: Calls) -> None:
     assert (action, announced.id) == ("create", task_id)
 
 
-async def test_the_same_call_makes_one_task(calls: Calls, repos: Repositories) -> None:
-    first = await calls(TODO, call_id="same", operation="create", name="Once")
-    again = await calls(TODO, call_id="same", operation="create", name="Once")
-    assert first == again
-    assert len(await repos.tasks.list(calls.context.workflow_id)) == 1
-
-
-async def test_a_repeated_create_leaves_the_task_as_it_became(calls: Calls) -> None:
-    task_id = (await calls(TODO, call_id="same", operation="create", name="Once"))["task_id"]
-    await calls(TODO, operation="complete", task_id=task_id)
-    await calls(TODO, call_id="same", operation="create", name="Once")
-    assert (await calls(TODO, operation="get", task_id=task_id))["task"]["status"] == "completed"
+async def test_it_writes_nothing_itself_and_says_what_changed(calls: Calls, repos: Repositories) -> None:
+    task_id = await create(calls, "Once")
+    outcome = await calls.outcome(TODO, operation="complete", task_id=task_id)
+    assert isinstance(outcome, ToolResult)
+    [changed] = outcome.tasks
+    assert changed.fields == ("status", "duration_ms", "started_at", "completed_at")
+    assert await repos.tasks.list(calls.context.workflow_id) == []
 
 
 async def test_a_dependency_blocks_until_it_is_completed(calls: Calls) -> None:
@@ -79,7 +75,9 @@ async def test_a_dependency_blocks_until_it_is_completed(calls: Calls) -> None:
 async def test_a_dependency_must_exist_in_this_workflow(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
-    foreign = await create(calls_with(workflow_id=other.id), "Foreign")
+    elsewhere = calls_with(workflow_id=other.id)
+    foreign = await create(elsewhere, "Foreign")
+    calls.stored = elsewhere.stored
     data = await calls(TODO, operation="create", name="Mine", dependencies=[foreign])
     assert data["code"] == "task_rule"
     assert foreign in data["error"]
@@ -120,11 +118,11 @@ async def test_lists_by_the_status_that_is_shown(calls: Calls) -> None:
     assert (pending["count"], pending["total"]) == (1, 2)
 
 
-async def test_deleting_releases_what_waited(calls: Calls, repos: Repositories) -> None:
+async def test_deleting_releases_what_waited(calls: Calls) -> None:
     first = await create(calls, "First")
     second = await create(calls, "Second", dependencies=[first])
     await calls(TODO, operation="delete", task_id=first)
-    assert (await repos.tasks.get(calls.context.workflow_id, second)).dependencies == ()
+    assert calls.stored[second].dependencies == ()
     assert [action for action, _ in calls.announced] == ["create", "create", "update", "delete"]
     assert (await calls(TODO, operation="delete", task_id=first))["code"] == "not_found"
 
@@ -133,7 +131,9 @@ async def test_deleting_releases_what_waited(calls: Calls, repos: Repositories) 
 async def test_another_workflows_task_is_not_found(calls: Calls, calls_with: MakeCalls, repos: Repositories, operation: str) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
-    foreign = await create(calls_with(workflow_id=other.id), "Foreign")
+    elsewhere = calls_with(workflow_id=other.id)
+    foreign = await create(elsewhere, "Foreign")
+    calls.stored = elsewhere.stored
     data = await calls(TODO, operation=operation, task_id=foreign)
     assert data["code"] == "not_found"
     assert "not found in this workflow" in data["error"]

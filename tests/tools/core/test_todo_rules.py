@@ -20,7 +20,7 @@ def task(name: str, *dependencies: str, status: TaskStatus = TaskStatus.PENDING,
 
 
 def tasks(*every: Task) -> dict[str, Task]:
-    return todo_rules.by_id(every)
+    return {each.id: each for each in every}
 
 
 def test_dependencies_are_kept_in_order_without_repetitions() -> None:
@@ -98,8 +98,9 @@ def test_reopening_clears_the_end_and_starting_again_starts_the_clock() -> None:
 
 def test_deleting_releases_those_that_waited() -> None:
     known = tasks(task("a"), task("b", "a", "c"), task("c"))
-    (released,) = todo_rules.released_by_delete("a", known)
-    assert (released.id, released.dependencies) == ("b", ("c",))
+    released, gone = todo_rules.deletion(known["a"], known)
+    assert (released.action, released.task.id, released.task.dependencies, released.fields) == ("update", "b", ("c",), ("dependencies",))
+    assert (gone.action, gone.task) == ("delete", known["a"])
 
 
 NAMES = "abcdef"
@@ -131,7 +132,7 @@ def test_no_order_of_changes_makes_a_cycle_or_a_loose_end(steps: list[tuple[str,
                     assert not todo_rules.open_dependencies(changed, known)
                 known[name] = changed
             else:
-                known |= todo_rules.by_id(todo_rules.released_by_delete(name, known))
+                known |= {change.task.id: change.task for change in todo_rules.deletion(known[name], known)}
                 del known[name]
         except TaskRuleError:
             continue

@@ -12,7 +12,8 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.memory.inputs import READ_DEFAULT
 from tests.support.clock import ManualClock
-from tests.tools.conftest import Calls, MakeCalls, WordEmbedder
+from tests.support.memories import WordEmbedder
+from tests.tools.conftest import Calls, MakeCalls
 
 MEMORY = "MemoryTool"
 

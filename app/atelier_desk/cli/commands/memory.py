@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli import figures
+from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, names, number
 from atelier_desk.i18n import _, ngettext
@@ -86,7 +86,7 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if out.json:
         data(out, {"search_type": found.search_type, "results": [hit.model_dump(mode="json") for hit in found.hits]})
         return 0
-    table(out, [(figures.number(hit.score, 2), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
+    table(out, [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
           (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
     return 0
 

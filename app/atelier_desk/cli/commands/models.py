@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli import figures
+from atelier_desk import figures
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
@@ -102,4 +102,4 @@ def _window(tokens: int | None) -> str:
 
 
 def _price(value: float | None) -> str:
-    return "?" if value is None else figures.number(value, 4)
+    return "?" if value is None else figures.number(value, 4, trim=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli import figures
+from atelier_desk import figures
 from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import N_, _, ngettext
 

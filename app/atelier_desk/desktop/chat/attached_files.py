@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.blocks import ProseBlock
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.format import number
+from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
 _GAP = 4

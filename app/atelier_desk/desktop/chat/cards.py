@@ -13,7 +13,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Pill, Spinner, Translated
 from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.format import duration
+from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 
 GROW_MS = 100

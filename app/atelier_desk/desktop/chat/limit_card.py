@@ -9,8 +9,8 @@ from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated
-from atelier_desk.desktop.widgets.format import cost, duration, number, tokens
 from atelier_desk.engine.notice_words import LIMITS, too_little
+from atelier_desk.figures import cost, duration, number, tokens
 from atelier_desk.i18n import N_, _
 
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}

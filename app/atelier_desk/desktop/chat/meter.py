@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, label
-from atelier_desk.desktop.widgets.format import cost, duration, number, percent, tokens
+from atelier_desk.figures import cost, duration, number, percent, tokens
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:

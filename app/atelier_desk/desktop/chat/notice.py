@@ -16,8 +16,8 @@ from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated
-from atelier_desk.desktop.widgets.format import duration, tokens
 from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
+from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
 

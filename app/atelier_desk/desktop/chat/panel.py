@@ -293,7 +293,6 @@ class ChatPanel(Translated, QWidget):
         except Exception:
             await self._take_back(workflow_id, own, text)
             raise
-        await engine.workflows.name_after(workflow_id, text)
         if self._draft_of == workflow_id:
             self._draft_timer.stop()
             await engine.workflows.set_draft(workflow_id, self.composer.field.toPlainText()[:MESSAGE])

@@ -14,7 +14,7 @@ from atelier_desk.desktop.team.words import state_words as agent_state
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, label
 from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.format import duration
+from atelier_desk.figures import duration
 from atelier_desk.i18n import _, ngettext
 
 STARTING = {

@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.format import duration
+from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
 

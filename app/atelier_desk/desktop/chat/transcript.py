@@ -34,6 +34,9 @@ class Transcript:
     """The items of one workflow's turns, or with ``run_id`` those of one sub-agent, in order.
 
     ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
+
+    Attributes:
+        read_to: number of the last durable event before the stored messages were read: what it and those before it say is in them.
     """
 
     def __init__(self, workflow_id: str, run_id: str = "") -> None:
@@ -42,13 +45,15 @@ class Transcript:
         self.entries: list[Entry] = []
         self.live_run = ""
         self.status = ""
+        self.read_to = 0
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
         self._loading: Entry | None = None
 
     # -- stored messages ------------------------------------------------------------------------------------------------------
-    def load(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+    def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
         """Begin anew with the newest page; what streams right now is kept at the end."""
+        self.read_to = read_to
         live = [entry for entry in self.entries if entry.live]
         self.entries = []
         self._by_id = {}
@@ -107,6 +112,8 @@ class Transcript:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
         """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
+        if event.durable and 0 < event.seq <= self.read_to:
+            return []
         if self.run_id:
             if event.run_id != self.run_id:
                 return self._on_talk(event)

@@ -29,8 +29,8 @@ from atelier_desk.desktop.panes.turns import TurnPicker
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton
-from atelier_desk.desktop.widgets.format import percent
 from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.figures import percent
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ class ContextPane(SeenPane):
             return
         if sent is not None:
             self._title.setText(words.item_name(sent))
-            text = words.message_text(request.messages[sent.index])
+            text = words.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
             self.pin.describe(_("Take the pin away") if sent.pinned else _("Pin: always send it whole"), "P")
         elif left is not None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from atelier_desk.desktop.panes.wording import number, short_number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated
-from atelier_desk.desktop.widgets.format import percent
+from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.panes.wording import clock_time, number, short_number
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.format import size
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def item_facts(item: SentItem) -> str:
         facts.append(_("pinned"))
     if item.cut:
         facts.append(_("shortened"))
+    if item.returned_bytes:
+        facts.append(_("{size} for the server", size=size(item.returned_bytes)))
     return " · ".join(facts)
 
 
@@ -78,6 +81,21 @@ def message_text(message: ChatMessage) -> str:
         pictures = ngettext("{n} picture", "{n} pictures", len(message.images))
         parts.append(f"[{pictures}]")
     return "\n\n".join(parts)
+
+
+def item_text(item: SentItem, message: ChatMessage) -> str:
+    """A message of a request with what is known of it besides: that its server gets data back, and how much."""
+    parts = [message_text(message)]
+    if item.returned_bytes:
+        told = _("{size} that the server sent with this reply went back to it unchanged.", size=size(item.returned_bytes))
+        parts.append(f"[{told}]")
+    if item.withheld_bytes:
+        told = _(
+            "{size} that a server sent with this reply were left out: they belong to another provider or model, or were not kept.",
+            size=size(item.withheld_bytes),
+        )
+        parts.append(f"[{told}]")
+    return "\n\n".join(filter(None, parts))
 
 
 def message_line(message: ChatMessage) -> str:
@@ -148,9 +166,16 @@ def as_json(request: SentRequest) -> str:
         "temperature": request.temperature,
         "max_tokens": request.limit,
         "context_window": request.window,
-        "messages": [message.model_dump(mode="json", exclude_defaults=True) for message in request.messages],
+        "messages": [_message_json(message) for message in request.messages],
         "tools": [tool.model_dump(mode="json", exclude={"variants"}) for tool in request.tools],
     }
     if request.wire is not None:
-        document["wire"] = [message.model_dump(mode="json", exclude_defaults=True) for message in request.wire]
+        document["wire"] = [_message_json(message) for message in request.wire]
     return json.dumps(document, ensure_ascii=False, indent=2)
+
+
+def _message_json(message: ChatMessage) -> dict[str, Any]:
+    """A message without the packed values that go back to its server: of them, what they are and how large."""
+    packed: Any = {"data"}
+    exclude: Any = {"provider_data": packed, "tool_calls": {"__all__": {"provider_data": packed}}}
+    return message.model_dump(mode="json", exclude_defaults=True, exclude=exclude)

@@ -15,7 +15,7 @@ from atelier_desk.desktop.replay.words import bar_title
 from atelier_desk.desktop.team.words import LOOKS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.format import NARROW
+from atelier_desk.figures import NARROW
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team_views import TimelineRun

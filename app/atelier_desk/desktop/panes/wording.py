@@ -6,12 +6,13 @@ from datetime import datetime
 
 from PySide6.QtCore import QDateTime
 
-from atelier_desk.desktop.widgets.format import NARROW, locale, number, size
-from atelier_desk.desktop.widgets.format import cost as money
-from atelier_desk.desktop.widgets.format import duration as _duration
+from atelier_desk.desktop.widgets.format import locale, size
 from atelier_desk.desktop.widgets.format import moment as date_time
-from atelier_desk.desktop.widgets.format import tokens as short_number
 from atelier_desk.domain.base import utc_now
+from atelier_desk.figures import NARROW, number
+from atelier_desk.figures import cost as money
+from atelier_desk.figures import duration as _duration
+from atelier_desk.figures import tokens as short_number
 from atelier_desk.i18n import _, ngettext
 
 __all__ = ["ago", "clock_time", "date_time", "decimal", "duration", "locale", "money", "number", "short_number", "size"]

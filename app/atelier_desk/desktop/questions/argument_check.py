@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from atelier_desk.desktop.widgets.format import number
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
 _SYNTAX = {

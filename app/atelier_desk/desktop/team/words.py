@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.format import cost, duration, tokens
+from atelier_desk.figures import cost, duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
 RUN_WORDS = {

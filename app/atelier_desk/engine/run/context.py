@@ -6,11 +6,13 @@ Order of saving: old tool results are cut, then old turns are summarised, and at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
-from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
+from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.run.compaction import CUT_MARK, shortened
 from atelier_desk.engine.run.state import Entry, EntryKind, RunState
 from atelier_desk.i18n import N_
@@ -68,9 +70,50 @@ Plan = Ready | CutResults | Summarise | Shorten
 
 
 def entry_tokens(entry: Entry, factor: float) -> float:
-    """Estimated tokens of one entry, calls and images counted."""
+    """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
     size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
-    return (size + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
+    return (size + provider_tokens(entry.provider_data, entry.calls) + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
+
+
+def provider_tokens(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> int:
+    """Estimated tokens of what goes back to the server with a reply. Servers leave out the thoughts of a reply that called nothing."""
+    return math.ceil(sum(each.size for each in provider_parts(data, calls)) / BYTES_PER_TOKEN) if calls else 0
+
+
+def provider_parts(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> list[ProviderData]:
+    """What came with a reply and with its calls."""
+    return [each for each in (data, *(call.provider_data for call in calls)) if each is not None]
+
+
+def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
+    """By origin, of the entries that have any: bytes of what goes back to the server, and of what is left out.
+
+    What came with a call has no place where calls are written as text; the guided dialect sends no replies at all.
+    """
+    sizes = {}
+    for before, after in zip(state.conversation, sendable(state), strict=True):
+        whole = sum(data.size for data in provider_parts(before.provider_data, before.calls))
+        calls = after.calls if dialect is ToolDialect.NATIVE else ()
+        sent = sum(data.size for data in provider_parts(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
+        if whole:
+            sizes[before.origin] = (sent, whole - sent)
+    return sizes
+
+
+def sendable(state: RunState) -> tuple[Entry, ...]:
+    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept."""
+    agent = state.agent
+
+    def own(data: ProviderData | None) -> ProviderData | None:
+        return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
+
+    def entry(each: Entry) -> Entry:
+        if all(own(data) for data in provider_parts(each.provider_data, each.calls)):
+            return each
+        calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
+        return replace(each, provider_data=own(each.provider_data), calls=calls)
+
+    return tuple(map(entry, state.conversation))
 
 
 def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
@@ -115,18 +158,19 @@ def plan(
             used=int(fixed),
             window=window,
         )
-    sizes = {entry.seq: entry_tokens(entry, factor) for entry in state.conversation}
+    conversation = sendable(state)
+    sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:
-        return Ready(_request(state, state.conversation, system, tools, window), int(total + fixed), window)
-    found = groups(state.conversation)
+        return Ready(_request(state, conversation, system, tools, window), int(total + fixed), window)
+    found = groups(conversation)
     cuttable = _cuttable(found)
     if cuttable:
         return CutResults(cuttable, int(total + fixed))
     old = _old_enough(found, sizes, room * TARGET)
     if old:
         return Summarise(old, int(total + fixed))
-    return _shorten(state.conversation, total - room, factor, int(total + fixed), window)
+    return _shorten(conversation, total - room, factor, int(total + fixed), window)
 
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
@@ -216,7 +260,13 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
             continue
         close()
         if entry.kind is EntryKind.REPLY:
-            message = ChatMessage(role=Role.ASSISTANT, content=entry.text, reasoning=entry.reasoning, tool_calls=entry.calls)
+            message = ChatMessage(
+                role=Role.ASSISTANT,
+                content=entry.text,
+                reasoning=entry.reasoning,
+                tool_calls=entry.calls,
+                provider_data=entry.provider_data,
+            )
             open_calls.update({call.id: call.name for call in entry.calls})
         elif entry.kind is EntryKind.SUMMARY:
             message = ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{entry.text}")

@@ -34,11 +34,12 @@ from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.run.steps import (
     AnswerChildren,
     Append,
+    BeginCalls,
     CallModel,
     Done,
-    ExecuteCalls,
     Finish,
     RecoverCalls,
+    RunCalls,
     StartChildren,
     Step,
     StopChildren,
@@ -47,7 +48,7 @@ from atelier_desk.engine.run.steps import (
 )
 from atelier_desk.engine.run.tool_calls import INTERRUPTED, ToolCalls
 from atelier_desk.engine.slots import Slots
-from atelier_desk.engine.team.port import NO_ANSWER
+from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
@@ -89,11 +90,12 @@ class Driver:
             nothing is written here, and ``cut_off`` is what was received of a reply.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, slots: Slots) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, slots: Slots) -> None:
         self._env = env
         self._handle = handle
+        self._teams = teams
         self._slots = slots
-        self._calls = ToolCalls(env, handle, self._follow)
+        self._calls = ToolCalls(env, handle, teams, self._follow)
         self._model_call: ModelCall | None = None
         self._next: tuple[RunState, Step] | None = None
         self.pause_requested = False
@@ -118,8 +120,7 @@ class Driver:
                     if not has_slot:
                         waited = await self._slot()
                         has_slot = True
-                        if waited:
-                            await self._forget_wait()
+                        await self._take_up(waited)
                     while await self._advance():
                         pass
                     return
@@ -144,9 +145,12 @@ class Driver:
         finally:
             self.waits_for_slot = False
 
-    async def _forget_wait(self) -> None:
-        """Waiting for a slot is not working time: where that is limited, the clock starts anew."""
-        if self._handle.current.agent.budget.max_seconds is not None:
+    async def _take_up(self, waited: bool) -> None:
+        """Calls that are open now were begun by a driver that broke: they are cut off. And waiting for a slot is not working time: where
+        that is limited, the clock starts anew."""
+        state = self._handle.current
+        left = any(call.status == "started" and not call.cut_off for call in state.calls)
+        if left or (waited and state.agent.budget.max_seconds is not None):
             await self._env.journal.append_if(self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)])
 
     async def _advance(self) -> bool:
@@ -179,8 +183,8 @@ class Driver:
         if isinstance(step, Wait):
             # A run that waits for its user can be paused too: then the answer alone does not set it going.
             return step.reason in ("user", "approval", "children", "parent")
-        # Calls that were begun with the commit before run first: after a pause nobody could tell them from calls a kill cut off.
-        return not isinstance(step, Append | Finish | Done) and not (isinstance(step, RecoverCalls) and self._calls.begun(step.calls))
+        # Calls that have begun run first: after a pause nobody could tell them from calls a kill cut off.
+        return not isinstance(step, Append | Finish | Done | RunCalls)
 
     def _follow(self, state: RunState) -> Sequence[EventBody]:
         """What is committed with the events that lead to ``state``, because nothing has to be done for it first: events that follow from
@@ -192,9 +196,9 @@ class Driver:
             return step.bodies
         if isinstance(step, Finish) and state.parent_run_id is None:
             return (_end(step),)
-        if isinstance(step, ExecuteCalls) and not self.pause_requested:
+        if isinstance(step, BeginCalls) and not self.pause_requested:
             try:
-                return self._calls.begin(state, step.calls)
+                return self._calls.beginning(state, step.calls)
             except Exception as error:
                 # A fault in a tool: the step itself will meet it, and must find committed what led to it.
                 log.debug("calls were not begun: %s", error)
@@ -208,22 +212,24 @@ class Driver:
         if isinstance(step, Append):
             await self._if_still(state, *step.bodies)
         elif isinstance(step, CallModel):
-            self._model_call = ModelCall(self._env, self._handle, self._follow)
+            self._model_call = ModelCall(self._env, self._handle, self._teams, self._follow)
             await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
-        elif isinstance(step, ExecuteCalls):
-            await self._in_time(state, self._calls.execute(step.calls))
+        elif isinstance(step, BeginCalls):
+            await self._in_time(state, self._calls.begin(step.calls))
+        elif isinstance(step, RunCalls):
+            await self._in_time(state, self._calls.run(step.calls))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
             end = _end(step)
-            await self._env.teams.conclude(self._handle, lambda now: [end] if now is state else None)
+            await self._teams.conclude(self._handle, lambda now: [end] if now is state else None)
         elif isinstance(step, StartChildren):
-            await self._env.teams.start(self._handle, step.child_ids)
+            await self._teams.start(self._handle, step.child_ids)
         elif isinstance(step, AnswerChildren):
             for child_id in step.child_ids:
-                await self._env.teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
+                await self._teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
         elif isinstance(step, StopChildren):
-            await self._env.teams.stop_below(self._handle)
+            await self._teams.stop_below(self._handle)
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
@@ -243,7 +249,7 @@ class Driver:
         if child:
             # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
             failed = RunFinished(status=RunStatus.ERROR, error=message)
-            await self._env.teams.stop_below(self._handle)
+            await self._teams.stop_below(self._handle)
 
         def decide(now: RunState) -> list[EventBody] | None:
             if now.status.final:
@@ -251,7 +257,7 @@ class Driver:
             closing = closing_events(now, CallStatus.CANCELLED, message, lost=True) if child else []
             return [*kept, *closing, failed]
 
-        await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+        await self._teams.conclude(self._handle, decide, clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
@@ -301,7 +307,7 @@ class Driver:
         try:
             if stop.after:
                 await asyncio.wait(stop.after)
-            await self._env.teams.conclude(self._handle, decide, clear_partial=True)
+            await self._teams.conclude(self._handle, decide, clear_partial=True)
         except Exception:
             done = False
             raise

@@ -15,11 +15,10 @@ from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
 from atelier_desk.engine.run.state import RunState
-from atelier_desk.engine.team.port import TeamPort
+from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import QuestionGate
-from atelier_desk.tools.memory.search import MemorySearch
 from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -31,8 +30,7 @@ class RunEnvironment:
         default_agent: who answers in a workflow, by its id, when nobody says who.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
-        team: the other runs; set by the run manager.
-        inactivity_s: seconds without a word after which a model's reply is ended.
+        inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
         frames: prompt frames that are in the database already.
         fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
     """
@@ -47,18 +45,11 @@ class RunEnvironment:
     memory_search: MemorySearch | None = None
     questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
-    team: TeamPort | None = None
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
-
-    @property
-    def teams(self) -> TeamPort:
-        """The team port of a running engine."""
-        assert self.team is not None, "the run manager has not been made"
-        return self.team
 
     def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
         """Publish a stream event that is not kept: tokens, progress.

@@ -57,6 +57,7 @@ from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.replies import counted, judged, unique_calls
 from atelier_desk.engine.run.silence import watched
 from atelier_desk.engine.run.state import Entry, RunState
+from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import cost, estimate
@@ -155,9 +156,10 @@ class ModelCall:
         content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
         self._handle = handle
+        self._teams = teams
         self._follow = follow
         self.message_id = new_id()
         self.content = ""
@@ -460,8 +462,8 @@ class ModelCall:
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
         # Nobody would read what those in its background find out.
-        await self._env.teams.stop_below(self._handle)
-        await self._env.teams.conclude(
+        await self._teams.stop_below(self._handle)
+        await self._teams.conclude(
             self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
         )
         self._kept = True

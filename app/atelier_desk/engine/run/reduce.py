@@ -175,6 +175,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         kind=EntryKind.REPLY,
         text=reply.content,
         reasoning=reply.reasoning,
+        provider_data=reply.provider_data,
         calls=reply.tool_calls,
         origin=origin_of(event),
     )
@@ -236,7 +237,7 @@ def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> Ru
     call = state.call(body.call_id)
     if call is None:
         return state
-    started = replace(call, status="started", intent=body, started_at=event.time)
+    started = replace(call, status="started", intent=body, started_at=event.time, cut_off=False)
     steps = None if state.steps is None else max(0, state.steps - 1)
     return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps), started)
 
@@ -348,6 +349,8 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
     mode = body.mode or state.mode
     return evolve(
         state,
+        # Whoever takes the run up did not begin them.
+        calls=tuple(replace(call, cut_off=True) if call.status == "started" else call for call in state.calls),
         raised=tuple(sorted(raised.items())),
         pause=None,
         ended=None,

@@ -20,6 +20,7 @@ from atelier_desk.domain.events import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -47,6 +48,7 @@ class Entry:
         origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
             for the nth of several made by one event).
         pinned: a person wants it sent whole, always.
+        provider_data: what the model's server sent with a reply and wants back with it.
         replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
 
@@ -55,6 +57,7 @@ class Entry:
     text: str
     retention: Retention = Retention.COMPRESSIBLE
     reasoning: str = ""
+    provider_data: ProviderData | None = None
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     tool: str = ""
@@ -76,6 +79,7 @@ class CallState:
     Attributes:
         status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
             parent); done.
+        cut_off: it was started by a stretch of work that ended before it had a result.
         allowed: a person allowed this very call.
         edited: the arguments a person put in place of the model's.
         waits_for: what a waiting call waits for.
@@ -86,6 +90,7 @@ class CallState:
     status: Literal["planned", "asked", "started", "waiting", "done"] = "planned"
     intent: ToolCallStarted | None = None
     started_at: datetime | None = None
+    cut_off: bool = False
     allowed: bool = False
     edited: bool = False
     waits_for: Literal["", "user", "children", "parent"] = ""

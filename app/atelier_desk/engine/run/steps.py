@@ -36,15 +36,22 @@ class CallModel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExecuteCalls:
-    """Run these planned calls."""
+class BeginCalls:
+    """Commit the intents of the first of these planned calls, or ask a person to allow them."""
+
+    calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCalls:
+    """Run these calls: their intents are committed, and nothing came between."""
 
     calls: tuple[CallState, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverCalls:
-    """These calls were started and have no result: the program died meanwhile. Run the idempotent ones again, close the others."""
+    """What worked on these calls is gone, and they have no result. Run the idempotent ones again, close the others."""
 
     calls: tuple[CallState, ...]
 
@@ -94,7 +101,7 @@ class StopChildren:
     """The run is to end: stop everything below it."""
 
 
-Step = CallModel | ExecuteCalls | RecoverCalls | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
+Step = CallModel | BeginCalls | RunCalls | RecoverCalls | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
 
 
 def next_step(state: RunState) -> Step:
@@ -107,10 +114,11 @@ def next_step(state: RunState) -> Step:
         return Wait("paused")
     started = tuple(call for call in state.calls if call.status == "started")
     if started:
-        return RecoverCalls(started)
+        cut_off = tuple(call for call in started if call.cut_off)
+        return RecoverCalls(cut_off) if cut_off else RunCalls(started)
     runnable = runnable_calls(state)
     if runnable and state.ending is None:
-        return _gate(state, ExecuteCalls(runnable))
+        return _gate(state, BeginCalls(runnable))
     children = _children_step(state)
     if children is not None:
         return children
@@ -182,7 +190,7 @@ def _waiting(state: RunState) -> Wait | None:
     return Wait("children") if waits else None
 
 
-def _gate(state: RunState, step: CallModel | ExecuteCalls) -> Step:
+def _gate(state: RunState, step: CallModel | BeginCalls) -> Step:
     """A step that costs something goes ahead only within the caps, and in stepping mode only when it was asked for."""
     if state.mode is RunMode.STEPPING and state.steps is not None and state.steps <= 0:
         return Append((RunPaused(reason=PauseReason.STEP),))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from atelier_desk.domain.approval import ApprovalRequest, RiskName
 from atelier_desk.domain.base import new_id
@@ -20,18 +21,17 @@ from atelier_desk.domain.events import (
     LimitKind,
     OutputShown,
     QuestionAsked,
-    TaskChanged,
     ToolCallStarted,
 )
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import ChunkType, Topic
-from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, noting_edits
 from atelier_desk.engine.run.state import CallState, RunState
+from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.tools.base import (
     AnswerChild,
@@ -48,6 +48,8 @@ from atelier_desk.tools.base import (
 from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.control.invoke import unwrap
 from atelier_desk.tools.results import capped
+
+log = logging.getLogger(__name__)
 
 INTERRUPTED = (
     "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
@@ -80,16 +82,16 @@ def approval_id(state: RunState, call_id: str) -> str:
 
 
 class ToolCalls:
-    """Performs ``ExecuteCalls`` and ``RecoverCalls`` steps of one run; what ``follow`` says is committed with each result."""
+    """Performs the steps of one run that concern calls; what ``follow`` says is committed with each result."""
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, follow: Follow) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
         self._handle = handle
+        self._teams = teams
         self._follow = follow
-        self._begun: dict[str, Prepared] = {}
 
-    async def execute(self, calls: Sequence[CallState]) -> None:
-        """Run the next call, or the reading calls at the front together; the driver asks again for the rest.
+    async def begin(self, calls: Sequence[CallState]) -> None:
+        """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
 
         Calls a person must allow first are asked about, all at once; those before them run meanwhile.
         """
@@ -100,47 +102,39 @@ class ToolCalls:
             named = [await self._named(request) for request in requests]
             await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
             return
-        batch = self._batch(state, prepared)
-        await self._env.journal.append(self._handle, *(one.intent for one in batch))
-        await self._run_together(batch)
+        await self._env.journal.append(self._handle, *self._intents(state, prepared), follow=self._follow)
 
-    def begin(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
-        """The intents of the calls that ``execute`` would run now, for whoever commits them; ``recover`` then runs these calls.
-
-        Empty when a person must allow one of them first.
-        """
+    def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
+        """What ``begin`` would commit now, for whoever commits what led to it. Empty when a person must allow one of the calls first."""
         prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
         if any(one.asks for one in prepared):
             return []
-        batch = self._batch(state, prepared)
-        self._begun = {one.call.id: one for one in batch}
-        return [one.intent for one in batch]
+        return self._intents(state, prepared)
 
-    def begun(self, calls: Sequence[CallState]) -> list[Prepared]:
-        """Those of some started calls that were begun here and have not run yet. All others were cut off by a kill."""
-        return [self._begun[call.call.id] for call in calls if call.call.id in self._begun]
+    def _intents(self, state: RunState, prepared: list[Prepared]) -> list[EventBody]:
+        """The intents of the calls that begin now; one that cannot run has its result at once."""
+        bodies: list[EventBody] = []
+        for one in self._batch(state, prepared):
+            bodies.append(one.intent)
+            if one.failure is not None:
+                bodies.append(call_finished(one.call.id, one.intent.tool, one.failure))
+        return bodies
 
-    async def _run_together(self, batch: list[Prepared]) -> None:
-        if len(batch) == 1:
-            await self._run(batch[0])
-        else:
-            async with asyncio.TaskGroup() as group:
-                for one in batch:
-                    group.create_task(self._run(one))
+    async def run(self, calls: Sequence[CallState]) -> None:
+        """Run calls whose intents are committed, side by side."""
+        if len(calls) == 1:
+            await self._run(calls[0])
+            return
+        async with asyncio.TaskGroup() as group:
+            for call in calls:
+                group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Run calls that were begun and have not run yet. Calls a kill left open are finished: idempotent ones run again, the others are
-        closed as interrupted."""
-        fresh = self.begun(calls)
-        self._begun = {}
-        if fresh:
-            await self._run_together(fresh)
-            return
+        """Finish calls that were cut off: idempotent ones run again, the others are closed as interrupted."""
         for call in calls:
             assert call.intent is not None
-            tool = self._env.registry.get_tool(call.intent.tool)
-            if tool is not None and call.intent.idempotent:
-                await self._run(Prepared(call=call.call, intent=call.intent, tool=tool))
+            if call.intent.idempotent and self._env.registry.has(call.intent.tool):
+                await self._run(call)
             else:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
 
@@ -172,6 +166,8 @@ class ToolCalls:
             idempotent=tool.operation_idempotent(arguments) if tool else True,
         )
         asks = None if failure is not None or tool is None or allowed else self._asks(state, call, intent, tool)
+        if failure is None and tool is None:
+            failure = registry.unknown(name)
         return Prepared(call=call, intent=intent, tool=tool, failure=failure, asks=asks)
 
     @staticmethod
@@ -262,27 +258,48 @@ class ToolCalls:
             reading += 1
         return prepared[: max(1, min(reading, room))]
 
-    async def _run(self, prepared: Prepared) -> None:
-        if prepared.failure is not None or prepared.tool is None:
-            failure = prepared.failure or self._env.registry.unknown(prepared.intent.tool)
-            done = call_finished(prepared.call.id, prepared.intent.tool, failure)
+    async def _run(self, call: CallState) -> None:
+        intent = call.intent
+        assert intent is not None
+        tool = self._env.registry.get_tool(intent.tool)
+        if tool is None:
+            done = call_finished(intent.call_id, intent.tool, self._env.registry.unknown(intent.tool))
             await self._env.journal.append(self._handle, done, follow=self._follow)
             return
+        while not await self._attempt(Prepared(call.call, intent, tool), tool):
+            log.debug("tasks changed while %s ran: it runs again", intent.tool)
+
+    async def _attempt(self, prepared: Prepared, tool: Tool) -> bool:
+        """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,
+        and it has to be judged anew."""
+        journal = self._env.journal
+        seen = journal.task_version(self._handle.workflow_id)
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
         outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, self._context(prepared))
         self._env.fault("after_tool")
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
-            await self._env.journal.append(self._handle, self._asked(prepared, outcome))
+            await journal.append(self._handle, self._asked(prepared, outcome))
         elif not isinstance(outcome, ToolResult):
             await self._team(prepared, outcome)
         else:
             outcome = self._noting_edits(prepared, outcome)
             done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
-            await self._env.journal.append(self._handle, *self._shown(prepared, outcome), done, follow=self._follow)
-            if prepared.tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(cast("Topic", prepared.tool.changes), self._handle.workflow_id)
+            bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
+            stale = bool(outcome.tasks)
+
+            def decide(_now: RunState) -> list[EventBody] | None:
+                nonlocal stale
+                stale = stale and journal.task_version(self._handle.workflow_id) != seen
+                return None if stale else bodies
+
+            await journal.append_if(self._handle, decide, follow=self._follow)
+            if stale:
+                return False
+            if tool.changes and prepared.intent.effect == Effect.WRITE:
+                self._env.bus.changed(cast("Topic", tool.changes), self._handle.workflow_id)
+        return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
         """What a call wants of the team: events that make it wait, or an error for the model."""
@@ -297,7 +314,7 @@ class ToolCalls:
             )
             await journal.append(self._handle, planned)
         elif isinstance(outcome, AskParent):
-            await self._env.teams.ask_parent(self._handle, call_id, outcome.message)
+            await self._teams.ask_parent(self._handle, call_id, outcome.message)
         elif isinstance(outcome, JoinChildren):
             refusal = self._join_refusal(outcome)
             if refusal is not None:
@@ -329,7 +346,7 @@ class ToolCalls:
         together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
         kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
         joined = ChildrenJoined(call_id=prepared.call.id, kind=kind, child_ids=tuple(other.id for other in together))
-        if child is None or not await self._env.teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
+        if child is None or not await self._teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
             asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
             refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
             await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
@@ -368,9 +385,6 @@ class ToolCalls:
     def _context(self, prepared: Prepared) -> ToolContext:
         env, state = self._env, self._handle.current
 
-        async def task_changed(action: Literal["create", "update", "complete", "delete"], task: Task) -> None:
-            await env.journal.append(self._handle, TaskChanged(action=action, task=task))
-
         def progress(percent: int, text: str) -> None:
             data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
             if text:
@@ -386,15 +400,14 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
-            tasks=env.repos.tasks,
+            tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             memories=env.repos.memories,
             memory_search=env.memory_search,
             reports=env.repos.reports,
             questions=env.questions,
             registry=env.registry,
-            team=env.team.desk(self._handle) if env.team is not None else None,
+            team=self._teams.desk(self._handle),
             memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
-            task_changed=task_changed,
             progress=progress,
             now=env.clock.now,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.question import QuestionStatus
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream import StreamEvent, Topic
+    from atelier_desk.domain.task import Task
     from atelier_desk.domain.workflow import Run, RunMode, Workflow
     from atelier_desk.engine.journal import RunHandle
+    from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.tools.memory.search import MemorySearch
     from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -35,7 +36,9 @@ class Bus(Protocol):
 class Journal(Protocol):
     """The durable record of what a person did to a workflow outside of any run."""
 
-    async def append_workflow_event(self, workflow_id: str, body: TaskChanged) -> None: ...
+    async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]: ...
+
+    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None: ...
 
     def forget(self, workflow_id: str) -> None: ...
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.engine.services.context import ServiceContext
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.backup import BackupInfo
+    from atelier_desk.storage.archive import BackupInfo
     from atelier_desk.storage.transfer import TransferInfo
 
 
@@ -69,7 +69,6 @@ class DataService:
         from atelier_desk.storage import transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
-        self._context.repos.memories.reload()
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
@@ -78,9 +77,9 @@ class DataService:
 
 async def verify_backup(path: Path) -> BackupInfo:
     """Compare a backup with its checksums, open it and count what is in it; needs no open data folder."""
-    from atelier_desk.storage import backup
+    from atelier_desk.storage import archive
 
-    return await backup.verify(path)
+    return await archive.verify(path)
 
 
 async def restore_backup(path: Path, root: Path) -> BackupInfo:
@@ -89,7 +88,7 @@ async def restore_backup(path: Path, root: Path) -> BackupInfo:
     Raises:
         StorageError: the backup is not whole, or another process holds the folder.
     """
-    from atelier_desk.storage import backup
     from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.restore import restore
 
-    return await backup.restore(path, DataDir(root).ensure())
+    return await restore(path, DataDir(root).ensure())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import ToolDialect
@@ -81,10 +81,11 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = context.sources(state.conversation)
+        sources = context.sources(context.sendable(state))
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
-        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now)
+        data = context.provider_sizes(state, ToolDialect(replied.dialect))
+        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data)
         window = replied.context_window
         request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
         return SentRequest(
@@ -247,6 +248,7 @@ def _sizes(
     tools: tuple[ToolSpec, ...],
     replied: ModelReplied,
     now: _Now,
+    data: Mapping[str, tuple[int, int]],
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
     """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
     inner = {call.id: str(call.arguments.get("tool_name")) for entry in entries if entry for call in entry.calls if call.name == INVOKE}
@@ -263,7 +265,7 @@ def _sizes(
     counted = replied.usage.tokens_input
     factor = counted / whole if counted and whole and not replied.usage.estimated else 1.0
     items = tuple(
-        _item(index, message, entry, part, round((text + image) * factor), now)
+        _item(index, message, entry, part, round((text + image) * factor), now, data)
         for index, (message, entry, part, text, image) in enumerate(zip(messages, entries, parts, texts, images, strict=True))
     )
     tokens = _shared_out(estimates, round(whole * factor))
@@ -286,7 +288,7 @@ def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, in
 
 def _text_tokens(message: ChatMessage) -> int:
     calls = sum(estimate(call.name) + estimate(str(call.arguments)) for call in message.tool_calls)
-    return estimate(message.content) + calls + context.PER_MESSAGE
+    return estimate(message.content) + calls + context.provider_tokens(message.provider_data, message.tool_calls) + context.PER_MESSAGE
 
 
 def _part(message: ChatMessage, inner: dict[str, str], *, last: bool) -> PartKind:
@@ -297,11 +299,14 @@ def _part(message: ChatMessage, inner: dict[str, str], *, last: bool) -> PartKin
     return "message" if last else "history"
 
 
-def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now) -> SentItem:
+def _item(
+    index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now, data: Mapping[str, tuple[int, int]]
+) -> SentItem:
     if entry is None:
         kind = "system" if message.role is Role.SYSTEM else "missing"
         return SentItem(index, "", kind, part, tokens, tool=message.name or "", can_pin=False)
     current = now.entries.get(entry.origin)
+    returned, withheld = data.get(entry.origin, (0, 0))
     return SentItem(
         index=index,
         origin=entry.origin,
@@ -312,4 +317,6 @@ def _item(index: int, message: ChatMessage, entry: Entry | None, part: PartKind,
         cut=entry.cut,
         pinned=current.pinned if current is not None else entry.pinned,
         can_pin=current is not None,
+        returned_bytes=returned,
+        withheld_bytes=withheld,
     )

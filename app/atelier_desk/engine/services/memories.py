@@ -14,7 +14,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryScope, MemoryType
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
@@ -22,7 +22,7 @@ from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.tools.memory.search import Found
+    from atelier_desk.knowledge.search import Found
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,6 @@ class MemoryService:
         threshold: float | None = None,
     ) -> Found:
         """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
-        from atelier_desk.storage.lexical import MemoryFilter
 
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold

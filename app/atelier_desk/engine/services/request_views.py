@@ -72,6 +72,8 @@ class SentItem:
         cut: its text was shortened to make room; ``left_out`` has it whole.
         pinned: it is never cut, summarised or left out.
         can_pin: a person may pin it.
+        returned_bytes: size of what the server once sent with it and got back with it.
+        withheld_bytes: size of what came with it and was not sent: it belongs to another provider or model, or was not kept.
     """
 
     index: int
@@ -83,6 +85,8 @@ class SentItem:
     cut: bool = False
     pinned: bool = False
     can_pin: bool = True
+    returned_bytes: int = 0
+    withheld_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
+from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.context import ServiceContext
@@ -27,7 +28,7 @@ class TaskService:
     async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX) -> list[Task]:
         """The tasks in the order of the pane, with the status to show: one whose dependencies are open is blocked."""
         checks.page(limit)
-        tasks = await self._tasks(workflow_id)
+        tasks = await self._context.repos.tasks.by_id(workflow_id)
         shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
         return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
 
@@ -65,23 +66,25 @@ class TaskService:
             UsageError: a field is blank, too long or out of bounds.
             TaskRuleError: a dependency does not exist in the workflow.
         """
-        await self._context.repos.workflows.get(workflow_id)
-        tasks = await self._tasks(workflow_id)
-        if len(tasks) >= limits.LIST_MAX:
-            raise LimitError(N_("A workflow has at most {most} tasks."), most=limits.LIST_MAX)
-        task = checks.build(
-            Task,
-            _("task"),
-            workflow_id=workflow_id,
-            name=checks.text(name, _("name"), limits.TASK_NAME),
-            description=description,
-            priority=priority,
-            agent_assigned=agent_assigned,
-            position=max((other.position for other in tasks.values()), default=0.0) + 1.0,
-            created_at=self._context.clock.now(),
-        )
-        task = task.model_copy(update={"dependencies": todo_rules.check_dependencies(task.id, dependencies, tasks)})
-        return await self._record("create", task)
+
+        def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
+            if len(tasks) >= limits.LIST_MAX:
+                raise LimitError(N_("A workflow has at most {most} tasks."), most=limits.LIST_MAX)
+            task = checks.build(
+                Task,
+                _("task"),
+                workflow_id=workflow_id,
+                name=checks.text(name, _("name"), limits.TASK_NAME),
+                description=description,
+                priority=priority,
+                agent_assigned=agent_assigned,
+                position=todo_rules.last_position(tasks) + 1.0,
+                created_at=self._context.clock.now(),
+            )
+            task = task.model_copy(update={"dependencies": todo_rules.check_dependencies(task.id, dependencies, tasks)})
+            return [TaskChanged(action="create", task=task)]
+
+        return await self._change(workflow_id, decide)
 
     async def update(self, workflow_id: str, task_id: str, **fields: Any) -> Task:
         """Change name, description, priority, dependencies, the agent it is assigned to, or the milliseconds it took."""
@@ -89,13 +92,16 @@ class TaskService:
         if unknown:
             raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."), names=", ".join(unknown),
                              allowed=", ".join(sorted(EDITABLE)))  # fmt: skip
-        tasks = await self._tasks(workflow_id)
-        task = _find(tasks, task_id)
-        if "name" in fields:
-            fields["name"] = checks.text(fields["name"], _("name"), limits.TASK_NAME)
-        if "dependencies" in fields:
-            fields["dependencies"] = todo_rules.check_dependencies(task_id, fields["dependencies"], tasks)
-        return await self._record("update", checks.changed(task, _("task"), **fields))
+
+        def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
+            task = _find(tasks, task_id)
+            if "name" in fields:
+                fields["name"] = checks.text(fields["name"], _("name"), limits.TASK_NAME)
+            if "dependencies" in fields:
+                fields["dependencies"] = todo_rules.check_dependencies(task_id, fields["dependencies"], tasks)
+            return [todo_rules.change(task, checks.changed(task, _("task"), **fields))]
+
+        return await self._change(workflow_id, decide)
 
     async def set_status(self, workflow_id: str, task_id: str, status: TaskStatus | str) -> Task:
         """Change the status; a task cannot start or complete before its dependencies are completed (``TaskRuleError`` names them)."""
@@ -104,9 +110,13 @@ class TaskService:
         except ValueError:
             allowed = ", ".join(each.value for each in TaskStatus)
             raise UsageError(N_("Unknown status {status}; allowed: {allowed}."), status=status, allowed=allowed) from None
-        tasks = await self._tasks(workflow_id)
-        changed = todo_rules.change_status(_find(tasks, task_id), wanted, tasks, self._context.clock.now())
-        return await self._record("complete" if wanted is TaskStatus.COMPLETED else "update", changed)
+        now = self._context.clock.now()
+
+        def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
+            task = _find(tasks, task_id)
+            return [todo_rules.change(task, todo_rules.change_status(task, wanted, tasks, now))]
+
+        return await self._change(workflow_id, decide)
 
     async def edit(self, task: Task, **fields: Any) -> Task:
         """Save what differs from ``task``: the fields first, then the status, which may depend on the dependencies, then how long it took,
@@ -126,52 +136,40 @@ class TaskService:
 
     async def delete(self, workflow_id: str, task_id: str) -> Task:
         """Remove a task; others no longer depend on it. Gives the task, so that ``restore`` can undo it."""
-        tasks = await self._tasks(workflow_id)
-        task = _find(tasks, task_id)
-        for released in todo_rules.released_by_delete(task_id, tasks):
-            await self._record("update", released)
-        return await self._record("delete", task)
+        return await self._change(workflow_id, lambda tasks: todo_rules.deletion(_find(tasks, task_id), tasks))
 
     async def restore(self, task: Task) -> Task:
         """Undo a deletion: the task is back with its identifier; dependencies that are gone meanwhile are left out."""
-        tasks = await self._tasks(task.workflow_id)
-        kept = tuple(name for name in task.dependencies if name in tasks)
-        return await self._record("create", task.model_copy(update={"dependencies": kept}))
 
-    async def move(self, workflow_id: str, task_id: str, after: str) -> builtins.list[Task]:
-        """Put a task behind another one; an empty ``after`` puts it first. Gives the tasks that moved.
+        def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
+            kept = tuple(name for name in task.dependencies if name in tasks)
+            return [TaskChanged(action="create", task=task.model_copy(update={"dependencies": kept}))]
+
+        return await self._change(task.workflow_id, decide)
+
+    async def move(self, workflow_id: str, task_id: str, after: str = "") -> Task:
+        """Put a task behind another one; an empty ``after`` puts it first. Only the tasks whose place changed are recorded.
 
         Raises:
             NotFoundError: one of them is not there.
         """
-        tasks = await self._tasks(workflow_id)
-        _find(tasks, task_id)
-        rest = [each.id for each in sorted(tasks.values(), key=_place) if each.id != task_id]
-        place = rest.index(_find(tasks, after).id) + 1 if after and after != task_id else 0
-        return await self.reorder(workflow_id, [*rest[:place], task_id, *rest[place:]])
 
-    async def reorder(self, workflow_id: str, ids: Sequence[str]) -> builtins.list[Task]:
-        """Put the tasks into this order; tasks that are not named keep their order behind them. Only those that moved are recorded."""
-        tasks = await self._tasks(workflow_id)
-        named = list(dict.fromkeys(ids))
-        for task_id in named:
-            _find(tasks, task_id)
-        rest = sorted((task for task in tasks.values() if task.id not in named), key=_place)
-        ordered = [*(tasks[task_id] for task_id in named), *rest]
-        moved = []
-        for number, task in enumerate(ordered, 1):
-            if task.position != float(number):
-                moved.append(await self._record("update", task.model_copy(update={"position": float(number)})))
-        return moved
+        def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
+            task = _find(tasks, task_id)
+            if after == task_id:
+                return []
+            ordered = [each for each in sorted(tasks.values(), key=_place) if each.id != task_id]
+            ordered.insert(ordered.index(_find(tasks, after)) + 1 if after else 0, task)
+            placed = [each.model_copy(update={"position": float(number)}) for number, each in enumerate(ordered, 1)]
+            return [todo_rules.change(tasks[each.id], each) for each in placed if each.position != tasks[each.id].position]
 
-    async def _record(self, action: Literal["create", "update", "complete", "delete"], task: Task) -> Task:
-        from atelier_desk.domain.events import TaskChanged
+        await self._context.journal.change_tasks(workflow_id, decide)
+        return await self.get(workflow_id, task_id)
 
-        await self._context.journal.append_workflow_event(task.workflow_id, TaskChanged(action=action, task=task))
-        return task
-
-    async def _tasks(self, workflow_id: str) -> dict[str, Task]:
-        return todo_rules.by_id(await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX))
+    async def _change(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Task:
+        """Commit what ``decide`` says; gives the task of its last change."""
+        changes = await self._context.journal.change_tasks(workflow_id, decide)
+        return changes[-1].task
 
 
 def _place(task: Task) -> tuple[float, str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.domain.events import RunEvent, TaskChanged
+from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, ToolExecution
+from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.run.project import Totals, project
 from atelier_desk.engine.run.reduce import reduce
 from atelier_desk.engine.run.state import RunState
@@ -31,7 +32,7 @@ class Snapshot:
         mark: the newest event of the team at that time.
         entries: the turn's messages up to then, as ``WorkflowService.transcript`` gives them, with children under their calls.
         tree: None before the root run began.
-        tasks: the workflow's tasks as they were.
+        tasks: the tasks of the turn's branch as they were.
         transcripts: by run id, the messages of each sub-agent up to then.
     """
 
@@ -74,15 +75,26 @@ class Tape:
     Args:
         events: of the root run and everything below it, in the order of the stream.
         tasks: the ``TaskChanged`` events of the whole workflow, in the same order.
+        branch: the runs of the branch that ends with this turn, sub-agents counted.
         until: number of the newest stream event when they were read.
     """
 
-    def __init__(self, workflow_id: str, root_run_id: str, events: Sequence[RunEvent], tasks: Sequence[RunEvent], *, until: int) -> None:
+    def __init__(
+        self,
+        workflow_id: str,
+        root_run_id: str,
+        events: Sequence[RunEvent],
+        tasks: Sequence[RunEvent],
+        branch: Collection[str],
+        *,
+        until: int,
+    ) -> None:
         self._workflow_id = workflow_id
         self.until = until
         self._root_run_id = root_run_id
         self._events = events
         self._tasks = tasks
+        self._branch = branch
         self._seqs = [event.stream_from for event in events]
         self._marks = marks(events)
         self._kept: dict[int, _Moment] = {0: _Moment()}
@@ -121,14 +133,5 @@ class Tape:
         return moment
 
     def _tasks_at(self, seq: int) -> tuple[Task, ...]:
-        tasks: dict[str, Task] = {}
-        for event in self._tasks:
-            if event.stream_from > seq:
-                break
-            body = event.body
-            assert isinstance(body, TaskChanged)
-            if body.action == "delete":
-                tasks.pop(body.task.id, None)
-            else:
-                tasks[body.task.id] = body.task
+        tasks = tasks_of((event for event in self._tasks if event.stream_from <= seq), self._branch)
         return tuple(sorted(tasks.values(), key=lambda task: task.position))

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.branches import turns, with_sub_agents
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.stream import StreamEvent
@@ -127,8 +128,10 @@ class TeamService:
         async with self._winding:
             tape = self._tapes.get(root_run_id)
             if tape is None or min(seq, last) > tape.until:
-                events, tasks = await asyncio.gather(self._events(row), self._task_events(workflow_id))
-                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, until=last)
+                links = self._context.repos.runs.links(workflow_id)
+                events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
+                branch = with_sub_agents(runs, turns(runs, row.correlation_id or row.id))
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch, until=last)
             self._tapes.move_to_end(root_run_id)
             while len(self._tapes) > TAPES_KEPT:
                 self._tapes.popitem(last=False)

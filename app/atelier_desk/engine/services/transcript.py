@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.branches import RunLink, turns
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.workflow import Message, Run, ToolExecution, Workflow
 from atelier_desk.engine.services.checks import page
@@ -15,9 +15,6 @@ from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.team_tree import read_trees
 from atelier_desk.engine.services.team_views import AgentNode
 from atelier_desk.tools.sections import PLANNING
-
-if TYPE_CHECKING:
-    from atelier_desk.storage.repositories.runs import RunLink
 
 QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
@@ -72,12 +69,7 @@ class Lineage:
 def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
     """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch. ``runs`` are in the order they were made."""
     roots = {run.id: run for run in runs if run.parent_run_id is None}
-    chain: list[str] = []
-    at = head
-    while at is not None and at in roots and at not in chain:
-        chain.append(at)
-        at = roots[at].previous_run_id
-    chain.reverse()
+    chain = turns(runs, head)
     versions: dict[str | None, list[str]] = {}
     for run in roots.values():
         versions.setdefault(run.previous_run_id, []).append(run.id)
@@ -86,7 +78,7 @@ def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
         beside = versions[roots[run_id].previous_run_id]
         if len(beside) > 1:
             branches[run_id] = Branch(beside.index(run_id), tuple(beside))
-    return Lineage(tuple(chain), len(chain) == len(runs), branches)
+    return Lineage(chain, len(chain) == len(runs), branches)
 
 
 def newest_under(runs: Sequence[RunLink], run_id: str) -> str:

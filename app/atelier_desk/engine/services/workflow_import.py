@@ -11,7 +11,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused
+from atelier_desk.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused, TaskChanged
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -30,6 +30,7 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
     rows: list[Any] = [file.workflow, *file.runs, *file.events, *file.messages, *file.tasks, *file.questions, *file.memories]
     rows += [*file.approvals, *file.frames, *(each.report for each in file.reports)]
+    rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
     rows += [child for event in file.events if isinstance(event.body, ChildrenPlanned) for child in event.body.children]
     fresh = {row.id: new_id() for row in rows}
     commits: dict[str, str] = {}
@@ -116,10 +117,7 @@ class WorkflowWriter:
                 )
             )
         loose = tuple(event for event in file.events if not event.run_id)
-        if loose or file.frames:
-            await repos.journal.commit(Commit(events=loose, frames=file.frames))
-        for task in file.tasks:
-            await repos.tasks.save(task)
+        await repos.journal.commit(Commit(events=loose, frames=file.frames, tasks=file.tasks))
         for memory in file.memories:
             await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
         for each in file.reports:

@@ -16,7 +16,7 @@ from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workfl
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.naming import name_from, numbered, placeholders
+from atelier_desk.engine.services.naming import numbered
 from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
 
@@ -62,7 +62,7 @@ class WorkflowService:
         return TranscriptReader(self._context)
 
     async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
-        """A new workflow; without a name it gets one from its first message (``name_after``). ``id`` replaces the one it would get."""
+        """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
         given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
@@ -97,14 +97,6 @@ class WorkflowService:
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
         return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
-
-    async def name_after(self, workflow_id: str, content: str) -> Workflow:
-        """Name a workflow that nobody named yet after its first message; any other is returned as it is."""
-        workflow = await self.get(workflow_id)
-        name = name_from(content)
-        if workflow.name not in placeholders() or not name:
-            return workflow
-        return await self._update(workflow_id, name=name)
 
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
@@ -200,9 +192,9 @@ class WorkflowService:
         runs = await self._context.repos.runs.links(workflow_id)
         if all(run.id != run_id for run in runs):
             raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
-        workflow = await self._update(workflow_id, head_run_id=newest_under(runs, run_id))
+        await self._context.journal.show_branch(workflow_id, newest_under(runs, run_id))
         self._transcripts.forget(workflow_id)
-        return workflow
+        return await self.get(workflow_id)
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Everywhere: messages, tool input and output, reports and memories."""

@@ -18,9 +18,9 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.logs import correlation
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.live import LiveRun, LiveRuns
+    from atelier_desk.engine.live import LiveRuns
+    from atelier_desk.engine.live_run import LiveRun
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.team.teams import Teams
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ ACTIVITY = frozenset(
 
 
 class InactivityWatch:
-    """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``timeout_s`` seconds is ended.
+    """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``env.inactivity_s`` seconds is ended.
 
     A run that waits for a person, its parent, its own sub-agents or a tool at work is not idle: those have their own bounds.
     """
@@ -49,15 +49,11 @@ class InactivityWatch:
         self,
         env: RunEnvironment,
         live: LiveRuns,
-        teams: Teams,
         *,
-        timeout_s: float = limits.INACTIVITY_S,
         check_s: float = limits.CHILD_CHECK_S,
     ) -> None:
         self._env = env
         self._live = live
-        self._teams = teams
-        self.timeout_s = timeout_s
         self.check_s = check_s
         self._active: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
@@ -75,14 +71,14 @@ class InactivityWatch:
             self._task = asyncio.get_running_loop().create_task(self._watch(), name="inactivity watch")
 
     async def _watch(self) -> None:
-        while self._teams.alive:
+        while self._live.teams.alive:
             await self._env.clock.sleep(self.check_s)
             await self.check()
         self._active.clear()
 
     async def check(self) -> None:
         """Look once, and end who did nothing for too long."""
-        alive = {run_id for below in self._teams.alive.values() for run_id in below}
+        alive = {run_id for below in self._live.teams.alive.values() for run_id in below}
         now = self._env.clock.monotonic()
         for run_id in sorted(alive):
             live = self._live.get(run_id)
@@ -91,7 +87,7 @@ class InactivityWatch:
                 self._active[run_id] = now
                 continue
             idle = now - self._active.setdefault(run_id, now)
-            if idle >= self.timeout_s:
+            if idle >= self._env.inactivity_s:
                 with correlation(live.handle.current.correlation_id):
                     log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
                 await self._end(run_id, f"Timeout: it did nothing for {idle:.0f} seconds.")

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
@@ -45,7 +45,7 @@ from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.live import LiveRun, LiveRuns
+    from atelier_desk.engine.live_run import LiveRun
     from atelier_desk.engine.run.environment import RunEnvironment
 
 NEEDLESS = "The question was taken back: the user told the sub-agent something else."
@@ -57,6 +57,20 @@ ENDS = {
 }
 
 
+class RunsInMemory(Protocol):
+    """The runs in memory, as a team needs them; see ``LiveRuns``."""
+
+    def get(self, run_id: str) -> LiveRun | None: ...
+
+    def add(self, handle: RunHandle) -> LiveRun: ...
+
+    async def load(self, run_id: str) -> LiveRun: ...
+
+    def drive(self, live: LiveRun) -> None: ...
+
+    async def cancel(self, run_id: str) -> None: ...
+
+
 class Teams:
     """Implements ``TeamPort`` over the runs in memory.
 
@@ -65,7 +79,7 @@ class Teams:
         breakers: one an agent.
     """
 
-    def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
+    def __init__(self, env: RunEnvironment, live: RunsInMemory) -> None:
         self._env = env
         self._live = live
         self.alive: dict[str, set[str]] = {}

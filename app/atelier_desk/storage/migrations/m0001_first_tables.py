@@ -5,7 +5,7 @@ time linear in what was written since its last flush (170 ms against 3 ms for 10
 
 Full text is one index a table over ``search``, the distinct words that ``atelier_desk.storage.text`` makes: it costs 0.8 ms and 7 KB for a
 message of 60 words, the engine's two keys a word. An index over raw text cost 0.7–1.1 ms a message, two languages 1.4 ms. Memories are
-ranked in process from ``terms`` (see ``atelier_desk.storage.lexical``).
+ranked in process from ``terms`` (see ``atelier_desk.knowledge.lexical``).
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lexical import LexicalResult, MemoryFilter
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from atelier_desk.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
 from atelier_desk.storage.repositories.memories import MemoryRepository
@@ -24,8 +23,6 @@ __all__ = [
     "AgentRepository",
     "ApprovalRepository",
     "ExecutionRepository",
-    "LexicalResult",
-    "MemoryFilter",
     "MemoryRepository",
     "MessageRepository",
     "ModelRepository",

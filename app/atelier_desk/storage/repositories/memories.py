@@ -1,18 +1,17 @@
-"""Memories, their vectors, and full text search in them."""
+"""Memories, their vectors and the stems of their words."""
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.lexical import Entry, LexicalIndex, LexicalResult, MemoryFilter, pack
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.stems import Entry, pack
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, search_text
 
@@ -26,17 +25,29 @@ COMPACT = 200
 RETRIEVED_MAX = 50
 
 
+class MemoryFollower(Protocol):
+    """What follows every change of the memories that this repository makes: an index in process."""
+
+    def saved(self, entry: Entry) -> None: ...
+
+    def deleted(self, memory_ids: Sequence[str]) -> None: ...
+
+    def workflow_deleted(self, workflow_id: str) -> None: ...
+
+
 class MemoryRepository(Repository[Memory]):
-    """Memories. Searches never return what has expired; ``delete_expired`` removes it."""
+    """Memories. Lists never return what has expired; ``delete_expired`` removes it."""
 
     table = tables.MEMORIES
     what = "memory"
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._index: LexicalIndex | None = None
-        self._loading = asyncio.Lock()
-        self._removed_meanwhile: set[str] = set()
+        self._followers: list[MemoryFollower] = []
+
+    def follow(self, follower: MemoryFollower) -> None:
+        """Tell ``follower`` of every change from now on, after it was committed."""
+        self._followers.append(follower)
 
     async def save(self, memory: Memory, vector: np.ndarray | None = None) -> Memory:
         """Write a memory, new or not, with its vector or without.
@@ -65,8 +76,8 @@ class MemoryRepository(Repository[Memory]):
         if vector is not None:
             statements.append(_vector_statement(memory, vector))
         await self._store.write(*statements)
-        if self._index is not None:
-            self._index.add(_entry(memory, terms))
+        for follower in self._followers:
+            follower.saved(_entry(memory, terms))
         return memory
 
     async def set_vector(self, memory_id: str, embedder: str, vector: np.ndarray) -> None:
@@ -118,10 +129,7 @@ class MemoryRepository(Repository[Memory]):
             offset=offset,
         )
         if mode == "compact":
-            return [
-                each if len(each.content) <= COMPACT else each.model_copy(update={"content": each.content[: COMPACT - 1] + "…"})
-                for each in found
-            ]
+            return [_compact(each) for each in found]
         return found
 
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
@@ -229,21 +237,7 @@ class MemoryRepository(Repository[Memory]):
         """Delete all vectors of other embedders than ``keep``."""
         await self._store.write(Statement("DELETE memory_vector WHERE embedder != $keep RETURN NONE", {"keep": keep}))
 
-    # Full text
-
-    async def full_text(self, query: str, limit: int = 200, filters: MemoryFilter | None = None) -> builtins.list[tuple[str, float]]:
-        """Ids and raw scores of the memories that share words with a text, best first; see ``lexical``."""
-        return (await self.lexical(query, limit, filters)).hits
-
-    async def lexical(self, query: str, limit: int = 200, filters: MemoryFilter | None = None) -> LexicalResult:
-        """Like ``full_text``, with the best score the query could reach: ``score / best`` is the lexical part of a relevance."""
-        stems = await self.stems(query)
-        index = await self._loaded()
-        return index.search(stems, limit, filters or MemoryFilter(scope=None), self._store.clock.now().timestamp())
-
-    async def matching(self, filters: MemoryFilter) -> set[str]:
-        """Ids of all memories that a filter accepts and that have not expired, for searches by vector."""
-        return (await self._loaded()).ids(filters, self._store.clock.now().timestamp())
+    # Words
 
     async def stems(self, text: str) -> builtins.list[tuple[str, str]]:
         """English and French stem of each content word of a text."""
@@ -256,49 +250,23 @@ class MemoryRepository(Repository[Memory]):
         )
         return builtins.list(zip(english, french, strict=True))
 
-    async def warm(self) -> None:
-        """Load the words of all memories now instead of at the first search (about 30 ms a thousand)."""
-        await self._loaded()
-
-    def reload(self) -> None:
-        """Read the words again at the next search: rows were written by another way than this repository."""
-        self._index = None
+    async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[Entry]:
+        """One page of what an index by words is told of the memories, by id. Read on with ``after`` set to the last id until none come."""
+        rows = await self._store.query(
+            "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
+            after=self.table.record(after),
+            limit=limit,
+        )
+        return [_entry_of_row(row) for row in rows]
 
     def workflow_deleted(self, workflow_id: str) -> None:
         """A workflow's memories are gone."""
-        if self._index is not None:
-            self._index.remove_where(workflow_id)
-
-    async def _loaded(self) -> LexicalIndex:
-        async with self._loading:
-            if self._index is None:
-                self._removed_meanwhile = set()
-                self._index = LexicalIndex()  # saves go into it while the older rows are read
-                try:
-                    entries = await self._entries()
-                except BaseException:
-                    self._index = None
-                    raise
-                self._index.load(entry for entry in entries if entry.id not in self._removed_meanwhile)
-            return self._index
-
-    async def _entries(self) -> builtins.list[Entry]:
-        entries: builtins.list[Entry] = []
-        after = ""
-        while rows := await self._store.query(
-            "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
-            after=self.table.record(after),
-            limit=LOAD_PAGE,
-        ):
-            entries += [_entry_of_row(row) for row in rows]
-            after = rows[-1]["id"].id
-        return entries
+        for follower in self._followers:
+            follower.workflow_deleted(workflow_id)
 
     def _forget(self, memory_ids: Sequence[str]) -> None:
-        self._removed_meanwhile.update(memory_ids)
-        if self._index is not None:
-            for each in memory_ids:
-                self._index.remove(each)
+        for follower in self._followers:
+            follower.deleted(memory_ids)
 
     async def _delete_where(self, condition: str, params: dict[str, Any]) -> int:
         """Delete memories by a condition that is a constant of the code, in one transaction."""

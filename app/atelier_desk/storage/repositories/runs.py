@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.workflow import Run, RunStatus
@@ -18,14 +19,6 @@ from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 
 _ALIVE = [status.value for status in RunStatus if not status.final]
-
-
-class RunLink(NamedTuple):
-    """A run's place in its conversation."""
-
-    id: str
-    previous_run_id: str | None
-    parent_run_id: str | None
 
 
 class RunRepository(Repository[Run]):

@@ -5,26 +5,18 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.storage import errors, tables
-from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage import tables
+from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.store import Statement
 
 
 class TaskRepository(Repository[Task]):
-    """Tasks. Another workflow's task does not exist here."""
+    """Tasks of the branch each workflow shows; the journal's commits write them. Another workflow's task does not exist here."""
 
     table = tables.TASKS
     what = "task"
-
-    async def save(self, task: Task) -> None:
-        """Write the whole row, new or not.
-
-        Raises:
-            NotFoundError: its workflow is gone.
-        """
-        await self._store.write(guard(task.workflow_id), upsert(self.table, task))
 
     async def get(self, workflow_id: str, task_id: Any = None) -> Task:
         """One task of a workflow.
@@ -47,22 +39,14 @@ class TaskRepository(Repository[Task]):
             limit=page_size(limit),
         )
 
+    async def by_id(self, workflow_id: str) -> dict[str, Task]:
+        """All tasks of a workflow by id, in the order of their pane."""
+        return {task.id: task for task in await self.list(workflow_id, limit=limits.LIST_MAX)}
+
     async def across(self, limit: int, offset: int = 0) -> builtins.list[Task]:
         """Tasks of all workflows that are not in the bin, those of one workflow together, in the order of its pane."""
         return await self._select(
             "WHERE workflow.deleted = false ORDER BY workflow, position, created_at, id LIMIT $limit START $offset",
             limit=page_size(limit),
             offset=offset,
-        )
-
-    async def delete(self, workflow_id: str, task_id: str) -> None:
-        """Delete one task of a workflow.
-
-        Raises:
-            NotFoundError: there is none, or it belongs to another workflow.
-        """
-        await self.get(workflow_id, task_id)
-        row = self.table.record(task_id)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
         )

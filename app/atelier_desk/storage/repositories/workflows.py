@@ -17,22 +17,6 @@ from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, excerpt
 from atelier_desk.threads import in_storage_thread
 
-OWNED = (
-    "partial_reply",
-    "run_event",
-    "message",
-    "tool_execution",
-    "task",
-    "user_question",
-    "approval_request",
-    "prompt_frame",
-    "memory_vector",
-    "memory",
-    "report",
-    "run",
-)
-"""Every table whose rows belong to a workflow, in the order in which they are deleted."""
-
 
 class SearchHit(NamedTuple):
     """One place where all searched words were found.
@@ -133,12 +117,12 @@ class WorkflowRepository(Repository[Workflow]):
         """
         row = self.table.record(workflow_id)
         statements = [guard(workflow_id)]
-        for name in OWNED:
+        for name in tables.OWNED:
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
         statements.append(Statement("DELETE $row RETURN NONE", {"row": row}))
         results = await self._store.transact(*statements)
-        counts = {name: (found[0]["n"] if found else 0) for name, found in zip(OWNED, results[1::2], strict=False)}
+        counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         self._purged(workflow_id)
         await in_storage_thread(self._delete_reports, workflow_id)
         return {"workflow": 1, **counts}

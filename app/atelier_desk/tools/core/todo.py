@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError, ToolError
+from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.core import todo_rules
+from atelier_desk.tools.core.todo_rules import Tasks
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.sections import CORE
 
 TaskId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the task, as create or list gave it.")]
@@ -105,94 +108,71 @@ class TodoTool(DescribedTool):
         return Effect.READ if arguments.get("operation") in ("get", "list") else Effect.WRITE
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        if context.tasks is None or not context.workflow_id:
+            raise ToolError("Tasks belong to a workflow, and this call runs in none.", code="no_workflow")
+        tasks = await context.tasks()
         match input:
             case Create():
-                return await self._create(input, context)
+                return _create(input, tasks, context)
             case Get():
-                tasks = await self._tasks(context)
                 return ToolResult.ok(task=_shown(_find(tasks, input.task_id), tasks))
             case UpdateStatus():
-                tasks = await self._tasks(context)
-                task = _find(tasks, input.task_id)
-                changed = todo_rules.change_status(task, TaskStatus(input.status), tasks, context.now())
-                return await self._saved(changed, tasks, context)
+                return _changed(
+                    todo_rules.change_status(_find(tasks, input.task_id), TaskStatus(input.status), tasks, context.now()), tasks
+                )
             case Complete():
-                tasks = await self._tasks(context)
-                changed = todo_rules.complete(_find(tasks, input.task_id), tasks, context.now(), input.duration_ms)
-                return await self._saved(changed, tasks, context)
+                return _changed(todo_rules.complete(_find(tasks, input.task_id), tasks, context.now(), input.duration_ms), tasks)
             case List():
-                return await self._list(input, context)
+                return _list(input, tasks)
             case _:
-                return await self._delete(input, context)
-
-    async def _create(self, input: Create, context: ToolContext) -> ToolResult:
-        if not input.name.strip():
-            raise ToolError("name must not be blank")
-        tasks = await self._tasks(context)
-        task_id = stable_id(context.idempotency_key, "task")
-        task = tasks.get(task_id)
-        if task is None:
-            task = Task(
-                id=task_id,
-                workflow_id=context.workflow_id,
-                run_id=context.run_id,
-                name=input.name,
-                description=input.description,
-                priority=input.priority,
-                dependencies=todo_rules.check_dependencies(task_id, input.dependencies, tasks),
-                agent_assigned=input.agent_assigned or context.agent_name or context.agent_id,
-                position=max((other.position for other in tasks.values()), default=0.0) + 1.0,
-                created_at=context.now(),
-            )
-            await _repository(context).save(task)
-        if context.task_changed is not None:
-            await context.task_changed("create", task)
-        status = todo_rules.displayed_status(task, {**tasks, task.id: task})
-        return ToolResult.ok(task_id=task.id, status=status.value, message=f"Task {task.name!r} created")
-
-    async def _saved(self, task: Task, tasks: dict[str, Task], context: ToolContext) -> ToolResult:
-        await _repository(context).save(task)
-        if context.task_changed is not None:
-            await context.task_changed("complete" if task.status is TaskStatus.COMPLETED else "update", task)
-        now_open = {**tasks, task.id: task}
-        return ToolResult.ok(task=_shown(task, now_open), message=f"Task {task.name!r} is now {task.status.value}")
-
-    async def _list(self, input: List, context: ToolContext) -> ToolResult:
-        tasks = await self._tasks(context)
-        shown = [_shown(task, tasks) for task in tasks.values()]
-        if input.status_filter is not None:
-            shown = [task for task in shown if task["status"] == input.status_filter]
-        return ToolResult.ok(count=min(len(shown), input.limit), total=len(shown), tasks=shown[: input.limit])
-
-    async def _delete(self, input: Delete, context: ToolContext) -> ToolResult:
-        tasks = await self._tasks(context)
-        task = _find(tasks, input.task_id)
-        for released in todo_rules.released_by_delete(task.id, tasks):
-            await _repository(context).save(released)
-            if context.task_changed is not None:
-                await context.task_changed("update", released)
-        await _repository(context).delete(context.workflow_id, task.id)
-        if context.task_changed is not None:
-            await context.task_changed("delete", task)
-        return ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted")
-
-    async def _tasks(self, context: ToolContext) -> dict[str, Task]:
-        return todo_rules.by_id(await _repository(context).list(context.workflow_id, limit=limits.LIST_MAX))
+                return _delete(_find(tasks, input.task_id), tasks)
 
 
-def _repository(context: ToolContext) -> Any:
-    if context.tasks is None or not context.workflow_id:
-        raise ToolError("Tasks belong to a workflow, and this call runs in none.", code="no_workflow")
-    return context.tasks
+def _create(input: Create, tasks: Tasks, context: ToolContext) -> ToolResult:
+    if not input.name.strip():
+        raise ToolError("name must not be blank")
+    task_id = new_id()
+    task = Task(
+        id=task_id,
+        workflow_id=context.workflow_id,
+        run_id=context.run_id,
+        name=input.name,
+        description=input.description,
+        priority=input.priority,
+        dependencies=todo_rules.check_dependencies(task_id, input.dependencies, tasks),
+        agent_assigned=input.agent_assigned or context.agent_name or context.agent_id,
+        position=todo_rules.last_position(tasks) + 1.0,
+        created_at=context.now(),
+    )
+    status = todo_rules.displayed_status(task, tasks)
+    result = ToolResult.ok(task_id=task.id, status=status.value, message=f"Task {task.name!r} created")
+    return replace(result, tasks=(TaskChanged(action="create", task=task),))
 
 
-def _find(tasks: dict[str, Task], task_id: str) -> Task:
+def _changed(task: Task, tasks: Tasks) -> ToolResult:
+    shown = _shown(task, {**tasks, task.id: task})
+    result = ToolResult.ok(task=shown, message=f"Task {task.name!r} is now {task.status.value}")
+    return replace(result, tasks=(todo_rules.change(tasks[task.id], task),))
+
+
+def _list(input: List, tasks: Tasks) -> ToolResult:
+    shown = [_shown(task, tasks) for task in tasks.values()]
+    if input.status_filter is not None:
+        shown = [task for task in shown if task["status"] == input.status_filter]
+    return ToolResult.ok(count=min(len(shown), input.limit), total=len(shown), tasks=shown[: input.limit])
+
+
+def _delete(task: Task, tasks: Tasks) -> ToolResult:
+    return replace(ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted"), tasks=todo_rules.deletion(task, tasks))
+
+
+def _find(tasks: Tasks, task_id: str) -> Task:
     if task_id not in tasks:
         raise NotFoundError("Task {task_id} not found in this workflow. Use list to see the tasks and their ids.", task_id=task_id)
     return tasks[task_id]
 
 
-def _shown(task: Task, tasks: dict[str, Task]) -> dict[str, Any]:
+def _shown(task: Task, tasks: Tasks) -> dict[str, Any]:
     """The task as the model reads it; ``blocked_by`` names what a blocked task waits for."""
     data = task.model_dump(mode="json", exclude={"run_id", "position", "started_at"})
     data["status"] = todo_rules.displayed_status(task, tasks).value

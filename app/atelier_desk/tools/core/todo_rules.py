@@ -5,10 +5,11 @@ Pure functions over the tasks of one workflow; who calls them loads and saves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
 
@@ -20,10 +21,6 @@ class TaskRuleError(ConflictError):
     """A change that the rules of tasks forbid."""
 
     code = "task_rule"
-
-
-def by_id(tasks: Iterable[Task]) -> dict[str, Task]:
-    return {task.id: task for task in tasks}
 
 
 def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) -> tuple[str, ...]:
@@ -92,13 +89,26 @@ def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = 
     return task.model_copy(update={"status": TaskStatus.COMPLETED, "completed_at": now, "started_at": begun, "duration_ms": taken})
 
 
-def released_by_delete(task_id: str, tasks: Tasks) -> list[Task]:
-    """The tasks that depended on one that is deleted, without that dependency; dependencies always exist."""
-    return [
-        other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task_id)})
+def last_position(tasks: Tasks) -> float:
+    """The place of the last task, 0 when there is none."""
+    return max((task.position for task in tasks.values()), default=0.0)
+
+
+def change(before: Task, after: Task) -> TaskChanged:
+    """The change from one state of a task to another."""
+    completed = after.status is TaskStatus.COMPLETED and before.status is not TaskStatus.COMPLETED
+    fields = tuple(name for name in Task.model_fields if getattr(before, name) != getattr(after, name))
+    return TaskChanged(action="complete" if completed else "update", task=after, fields=fields)
+
+
+def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
+    """What deleting a task means: those that depended on it no longer do, for dependencies always exist; then it is gone."""
+    released = [
+        change(other, other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task.id)}))
         for other in tasks.values()
-        if task_id in other.dependencies
+        if task.id in other.dependencies
     ]
+    return (*released, TaskChanged(action="delete", task=task))
 
 
 def _require_no_open(task: Task, tasks: Tasks, template: str) -> None:

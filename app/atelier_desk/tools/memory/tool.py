@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryHit, MemoryScope, MemoryType
-from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.tools.base import Effect, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id

@@ -11,9 +11,9 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.format import NARROW
 from atelier_desk.domain import limits
 from atelier_desk.domain.settings import Settings
+from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ A word counts once, by the better of its two stems, so that neither language is 
 
 from __future__ import annotations
 
-import zlib
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.memory import MemoryScope, MemoryType
+from atelier_desk.domain.memory import MemoryFilter
+from atelier_desk.storage.stems import Entry, Stems, hashes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,31 +24,6 @@ K1 = 1.2
 B = 0.75
 MERGE_AT = 2_000
 """Entries added since the large segment was built that make it worth building again."""
-Stems = Sequence[tuple[str, str]]
-"""English and French stem of each word."""
-
-
-@dataclass(frozen=True)
-class MemoryFilter:
-    """Which memories a list or search looks at.
-
-    Attributes:
-        scope: ``workflow`` those of ``workflow_id``, ``general`` those of none, ``both`` either; None every memory there is.
-        tags: all of them must be there.
-    """
-
-    workflow_id: str | None = None
-    scope: MemoryScope | None = MemoryScope.BOTH
-    type: MemoryType | None = None
-    tags: tuple[str, ...] = ()
-
-    def accepts_home(self, workflow_id: str | None) -> bool:
-        """Whether memories of this workflow (None: general ones) are looked at."""
-        if self.scope is None:
-            return True
-        if workflow_id is None:
-            return self.scope is not MemoryScope.WORKFLOW
-        return self.scope is not MemoryScope.GENERAL and workflow_id == self.workflow_id
 
 
 @dataclass(frozen=True)
@@ -58,34 +32,6 @@ class LexicalResult:
 
     hits: list[tuple[str, float]] = field(default_factory=list)
     best: float = 0.0
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What the index knows of one memory. ``expires`` is seconds since 1970, infinite for never."""
-
-    id: str
-    terms: bytes
-    workflow_id: str | None
-    type: str
-    tags: frozenset[str]
-    expires: float = float("inf")
-
-
-def hashes(stems: tuple[str, str]) -> tuple[int, int]:
-    """32-bit numbers of a word's two stems; two of 20 000 different stems share one with a chance of 5 %, and then only blur a score."""
-    return zlib.crc32(b"e" + stems[0].encode()), zlib.crc32(b"f" + stems[1].encode())
-
-
-def pack(stems: Stems) -> bytes:
-    """The stems of a text as bytes: little-endian 32-bit numbers, first how many words, then pairs of stem hash and count."""
-    counts = Counter(number for pair in stems for number in set(hashes(pair)))
-    numbers = array("I", [len(stems)])
-    for number, count in counts.items():
-        numbers.extend((number, count))
-    if array("I").itemsize != 4:
-        raise SystemError("this platform's unsigned int is not 32 bits wide")
-    return numbers.tobytes()
 
 
 class _Segment:
@@ -240,8 +186,6 @@ class LexicalIndex:
 
     def _idf(self, documents: int) -> float:
         """Robertson's weight, kept positive by the 1 (as Lucene does)."""
-        import math
-
         return math.log(1 + (self._live - min(documents, self._live) + 0.5) / (documents + 0.5))
 
     def _segments(self) -> list[_Segment]:

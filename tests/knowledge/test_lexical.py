@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.memory import MemoryScope, MemoryType
-from atelier_desk.storage import lexical
-from atelier_desk.storage.lexical import Entry, LexicalIndex, MemoryFilter, pack
+from atelier_desk.domain.memory import MemoryFilter, MemoryScope, MemoryType
+from atelier_desk.knowledge import lexical
+from atelier_desk.knowledge.lexical import LexicalIndex
+from atelier_desk.storage.stems import Entry, pack
 
 ANY = MemoryFilter(scope=None)
 WORDS = ["cat", "dog", "bird", "fish", "tree", "house"]

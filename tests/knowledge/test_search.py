@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.knowledge import search as search_module
+from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.memory import search as search_module
-from atelier_desk.tools.memory.search import MemorySearch
 from tests.support.clock import ManualClock
-from tests.tools.conftest import WordEmbedder
+from tests.support.memories import WordEmbedder
 
 
 async def add(search: MemorySearch, clock: ManualClock, content: str, **fields: object) -> Memory:

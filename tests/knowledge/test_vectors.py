@@ -8,10 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
-from atelier_desk.storage.lexical import MemoryFilter
-from atelier_desk.tools.memory import vectors as vectors_module
-from atelier_desk.tools.memory.vectors import VectorIndex, accepts
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
+from atelier_desk.knowledge import vectors as vectors_module
+from atelier_desk.knowledge.vectors import VectorIndex, accepts
 
 ANYTHING = MemoryFilter(scope=None)
 

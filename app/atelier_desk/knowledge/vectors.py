@@ -7,9 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.memory import Memory
-from atelier_desk.storage.lexical import MemoryFilter
-from atelier_desk.tools.memory.sketch import Sketch
+from atelier_desk.domain.memory import Memory, MemoryFilter
+from atelier_desk.knowledge.sketch import Sketch
 
 if TYPE_CHECKING:
     import numpy as np

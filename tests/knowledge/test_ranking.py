@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.tools.memory import ranking
-from atelier_desk.tools.memory.ranking import Candidate
+from atelier_desk.knowledge import ranking
+from atelier_desk.knowledge.ranking import Candidate
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 share = st.floats(0, 1, allow_nan=False)

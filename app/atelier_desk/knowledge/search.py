@@ -1,4 +1,4 @@
-"""Search in memories: exact vectors in process, full text from the database, fused by weighted scores."""
+"""Search in memories: exact vectors in process, full text by stems, fused by weighted scores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.storage.lexical import MemoryFilter
+from atelier_desk.knowledge import ranking
+from atelier_desk.knowledge.language import language
+from atelier_desk.knowledge.vectors import VectorIndex, accepts
+from atelier_desk.knowledge.words import MemoryWords
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.memory import ranking
-from atelier_desk.tools.memory.language import language
-from atelier_desk.tools.memory.vectors import VectorIndex, accepts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,6 +76,7 @@ class MemorySearch:
 
     def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock) -> None:
         self._memories = memories
+        self._words = MemoryWords(memories, clock)
         self._embedder = embedder
         self._clock = clock
         self._vectors: VectorIndex | None = None
@@ -96,12 +97,13 @@ class MemorySearch:
         self._vectors = self._loading = None
 
     def forget_loaded(self) -> None:
-        """Read the vectors again at the next search: rows were written by another way (import, restore)."""
+        """Read words and vectors again at the next search: rows were written by another way (import, restore)."""
+        self._words.forget_loaded()
         self._vectors = self._loading = None
 
     async def warm(self) -> None:
         """Load words and vectors now, so that the first search does not wait for them."""
-        await self._memories.warm()
+        await self._words.warm()
         if self._embedder is not None:
             await self._loaded(self._embedder)
 
@@ -144,7 +146,7 @@ class MemorySearch:
     async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
         """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
         scope = MemoryScope.GENERAL if workflow_id is None else MemoryScope.WORKFLOW
-        ids = await self._memories.matching(MemoryFilter(workflow_id, scope, type))
+        ids = await self._words.matching(MemoryFilter(workflow_id, scope, type))
         deleted = await self._memories.clear(type, workflow_id)
         await self.remove(ids)
         return deleted
@@ -170,7 +172,7 @@ class MemorySearch:
                 threshold=threshold,
             )
         wanted = filters if filters is not None else self.ANY
-        near, words = await asyncio.gather(self._near(query, wanted), self._words(query, wanted))
+        near, words = await asyncio.gather(self._near(query, wanted), self._share(query, wanted))
         least = ranking.least_relevance(threshold, hybrid=near.compared)
         spoken = language(query)
         pool = ranking.promising(
@@ -248,7 +250,7 @@ class MemorySearch:
         vectors = await self._loaded(embedder)
         mask = vectors.mask(wanted)
         if mask is None:
-            mask = vectors.set_mask(wanted, await self._memories.matching(wanted))
+            mask = vectors.set_mask(wanted, await self._words.matching(wanted))
         nearest, cosine = await in_tool_thread(vectors.nearest, made[0], mask, ranking.POOL)
         if self._reembedding is None:
             return _Near(nearest, cosine, True)
@@ -256,9 +258,9 @@ class MemorySearch:
         note = f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
         return _Near(nearest, cosine, True, note)
 
-    async def _words(self, query: str, wanted: MemoryFilter) -> list[tuple[str, float]]:
+    async def _share(self, query: str, wanted: MemoryFilter) -> list[tuple[str, float]]:
         """Word scores as shares of the best the query could reach."""
-        result = await self._memories.lexical(query, ranking.POOL, wanted)
+        result = await self._words.search(query, ranking.POOL, wanted)
         return [(memory_id, score / result.best) for memory_id, score in result.hits] if result.best > 0 else []
 
     async def _read(self, pool: Sequence[ranking.Candidate], spoken: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:

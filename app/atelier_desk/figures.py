@@ -1,0 +1,54 @@
+"""Numbers, durations and amounts for people: rounded, and as the reader's language writes them. For the window and the terminal alike.
+
+By hand, with neither Babel, whose import takes longer than many a listing, nor Qt: the program has two languages.
+"""
+
+from __future__ import annotations
+
+from atelier_desk.i18n import _, language
+
+NARROW = "\u202f"
+"""Narrow no-break space between a number and its unit, and in French between thousands."""
+_FRENCH = str.maketrans({",": NARROW, ".": ","})
+
+
+def number(value: float, decimals: int = 0, *, trim: bool = False) -> str:
+    """``12,345.60`` or ``12 345,60``; ``trim`` leaves out decimals that say nothing."""
+    text = f"{value:,.{decimals}f}"
+    if trim and decimals:
+        text = text.rstrip("0").rstrip(".")
+    return text.translate(_FRENCH) if language() == "fr" else text
+
+
+def duration(milliseconds: float) -> str:
+    """``12 ms``, ``0.8 s``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if milliseconds < 95:
+        return f"{round(milliseconds)}{NARROW}ms"
+    seconds = milliseconds / 1000
+    if seconds < 9.95:
+        return f"{number(seconds, 1)}{NARROW}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest}{NARROW}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{NARROW}h {minutes:02d}{NARROW}min" if hours else f"{minutes}{NARROW}min {rest:02d}{NARROW}s"
+
+
+def tokens(count: int) -> str:
+    """``850``, ``12.4 k``, ``1.2 M``."""
+    if count < 1000:
+        return number(count)
+    if count < 999_950:
+        return f"{number(count / 1000, 1)}{NARROW}k"
+    return f"{number(count / 1_000_000, 1)}{NARROW}M"
+
+
+def cost(dollars: float) -> str:
+    """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""
+    text = number(dollars, 2 if dollars >= 0.01 or not dollars else 4)
+    return f"{text}{NARROW}$" if language() == "fr" else f"${text}"
+
+
+def percent(share: float) -> str:
+    """A share of one as a whole percentage."""
+    return _("{number} %", number=number(share * 100))

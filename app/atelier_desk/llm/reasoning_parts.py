@@ -1,0 +1,79 @@
+"""Puts the reasoning that a server streams in pieces together again, in the form in which it wants it back. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXTS = ("text", "summary")
+"""Fields of an OpenRouter detail that come in pieces; its other fields (``signature``, ``data``, ``format``, ``id``) come whole."""
+
+
+class ReasoningParts:
+    """Collects the fields of one reply that carry reasoning.
+
+    ``reasoning_content`` (DeepSeek, Kimi, llama.cpp), ``reasoning`` (vLLM) and ``thinking`` (Ollama) are plain text;
+    ``reasoning_details`` is OpenRouter's list of typed details; ``thinking_parts`` are Mistral's chunks of content.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
+        self._thinking: list[dict[str, Any]] = []
+
+    def text(self, field: str, piece: Any) -> None:
+        if isinstance(piece, str) and piece:
+            self._texts.setdefault(field, []).append(piece)
+
+    def details(self, details: Any) -> None:
+        for detail in details if isinstance(details, list) else ():
+            if isinstance(detail, dict):
+                _add_detail(self._details, detail)
+
+    def thinking(self, part: dict[str, Any]) -> None:
+        """A chunk of Mistral's: pieces of its text are joined, its other fields are those of the newest that has them."""
+        pieces = part.get("thinking")
+        if not self._thinking or not isinstance(pieces, list) or not isinstance(self._thinking[-1].get("thinking"), list):
+            self._thinking.append({**part, "thinking": _joined([], pieces) if isinstance(pieces, list) else pieces})
+            return
+        last = self._thinking[-1]
+        self._thinking[-1] = {**last, **part, "thinking": _joined(last["thinking"], pieces)}
+
+    def value(self) -> dict[str, Any]:
+        """What to give back. Thoughts under several names are given back once: OpenRouter's list says most, ``reasoning`` least."""
+        if self._details:
+            return {"reasoning_details": self._details}
+        found: dict[str, Any] = {field: "".join(pieces) for field, pieces in self._texts.items()}
+        if len(found) > 1:
+            found.pop("reasoning", None)
+        return found | ({"thinking_parts": self._thinking} if self._thinking else {})
+
+
+def _add_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+    """Add a detail, or lengthen the last one when this is more of it: the same type, index and id, and text (nothing encrypted)."""
+    last = details[-1] if details else {}
+    more = any(isinstance(piece.get(field), str) for field in _TEXTS) or "signature" in piece
+    same = last.get("type") == piece.get("type") and all(
+        last.get(key) is None or piece.get(key) is None or last[key] == piece[key] for key in ("index", "id")
+    )
+    if not details or not more or not same or "data" in piece or "data" in last:
+        details.append(dict(piece))
+        return
+    for field, value in piece.items():
+        if field in _TEXTS and isinstance(value, str) and isinstance(last.get(field), str):
+            last[field] += value
+        elif value is not None or field not in last:
+            last[field] = value
+
+
+def _joined(before: list[Any], pieces: list[Any]) -> list[Any]:
+    out = list(before)
+    for piece in pieces:
+        if out and _is_text(out[-1]) and _is_text(piece):
+            out[-1] = {**out[-1], "text": out[-1]["text"] + piece["text"]}
+        else:
+            out.append(piece)
+    return out
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and set(part) == {"type", "text"} and isinstance(part["text"], str)

@@ -1,0 +1,40 @@
+"""Numbers, durations and amounts in both languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from atelier_desk import figures
+from atelier_desk.i18n import set_language
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    set_language("en")
+
+
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [
+        ("en", "1,234,567|0.5|2|12 ms|0.8 s|12 s|3 min 05 s|2 h 10 min|$1.25|$0.0032|$0.00"),
+        ("fr", "1~234~567|0,5|2|12 ms|0,8 s|12 s|3 min 05 s|2 h 10 min|1,25 $|0,0032 $|0,00 $"),
+    ],
+)
+def test_figures_are_rounded_and_in_the_reader_s_language(language: str, written: str) -> None:
+    set_language(language)
+    shown = [
+        figures.number(1234567), figures.number(0.5, 2, trim=True), figures.number(2.0, 4, trim=True),
+        *map(figures.duration, (12, 840, 12_300, 185_000, 7_800_000)),
+        *map(figures.cost, (1.25, 0.0032, 0)),
+    ]  # fmt: skip
+    assert shown == re.sub(r"(?<=\d) (?=\D)|~", figures.NARROW, written).split("|")
+
+
+def test_counts_of_tokens_are_short() -> None:
+    assert [figures.tokens(count) for count in (850, 12_400, 999_999)] == ["850", "12.4\u202fk", "1.0\u202fM"]
+    set_language("fr")
+    assert figures.tokens(1_240_000) == "1,2\u202fM"
