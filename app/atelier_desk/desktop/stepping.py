@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import native_keys
 from atelier_desk.domain.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -56,26 +56,13 @@ class StepBar(Translated, QFrame):
         self._done = 0
         """Steps taken here; what was asked before the last of them says nothing of what waits now."""
         self._icon = QLabel(self)
-        self._text = label("", "muted", self, wrap=True)
-        self._text.setObjectName("step-text")
-        self.next = QPushButton(self)
-        self.next.setObjectName("step-next")
-        mark(self.next, "primary")
-        self.on = QPushButton(self)
-        self.on.setObjectName("step-run-on")
-        mark(self.on, "ghost")
+        self._text = control(label("", "muted", self, wrap=True), "step-text")
+        self.next = control(QPushButton(self), "step-next", look="primary", on=self.take_step)
+        self.on = control(QPushButton(self), "step-run-on", look="ghost", on=self.run_on)
         for button in (self.next, self.on):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 6, 6, 6)
-        row.setSpacing(8)
-        row.addWidget(self._icon)
-        row.addWidget(self._text, 1)
-        row.addWidget(self.on)
-        row.addWidget(self.next)
+        fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
         self._look = Soon(self, LOOK_MS, self.look)
-        self.next.clicked.connect(self.take_step)
-        self.on.clicked.connect(self.run_on)
         bridge.stream_event.connect(self._on_stream)
         theme().changed.connect(self._dress)
         self.hide()
@@ -214,7 +201,7 @@ class StepBar(Translated, QFrame):
         self._say()
 
 
-class StepToggle(Translated, QToolButton):
+class StepToggle(QToolButton):
     """``step-toggle``: stands in the header while step mode is on; a click switches it off.
 
     Signals:
@@ -234,16 +221,16 @@ class StepToggle(Translated, QToolButton):
         self.clicked.connect(lambda *_: self.off_wanted.emit())
         theme().changed.connect(self._dress)
         self._dress()
-        self.retranslate()
+        say(
+            self,
+            lambda: " " + _("Step mode"),
+            name=N_("Step mode is on; switch it off"),
+            tip=N_("Step mode is on: a run waits before each step. Click to switch it off."),
+        )
 
     def _dress(self) -> None:
         self.setIcon(theme().icon("footprints", "accent"))
         self.setIconSize(QSize(theme().px(13), theme().px(13)))
-
-    def retranslate(self) -> None:
-        self.setText(" " + _("Step mode"))
-        self.setAccessibleName(_("Step mode is on; switch it off"))
-        self.setToolTip(_("Step mode is on: a run waits before each step. Click to switch it off."))
 
 
 def short_next(step: WaitingStep) -> str:

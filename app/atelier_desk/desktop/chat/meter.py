@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.figures import cost, duration, number, percent, tokens
 from atelier_desk.i18n import _, ngettext
 
@@ -97,14 +97,9 @@ class UsageMeter(Translated, QWidget):
         self._spent: Spent | None = None
         self._budget: Budget | None = None
         self.brief = False
-        self.text = label("", "small", self)
-        self.text.setObjectName("status-usage")
+        self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self.bar)
-        row.addWidget(self.text)
+        fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
         theme().changed.connect(self.bar.updateGeometry)
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:

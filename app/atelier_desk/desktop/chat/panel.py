@@ -25,13 +25,13 @@ from atelier_desk.desktop.chat.view import ChatView
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import EmptyState, Translated
+from atelier_desk.desktop.widgets import EmptyState, Translated, fill
 from atelier_desk.domain import payloads
 from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.events import Dispatch
 from atelier_desk.domain.limits import MESSAGE
 from atelier_desk.domain.workflow import RunMode
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -78,7 +78,12 @@ class ChatPanel(Translated, QWidget):
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
-        self.empty = EmptyState("sparkles", parent=self)
+        self.empty = EmptyState(
+            "sparkles",
+            N_("What shall we do?"),
+            N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
+            parent=self,
+        )
         self.composer = Composer(self)
         self._running = False
         self._sent = 0
@@ -104,24 +109,13 @@ class ChatPanel(Translated, QWidget):
         holder = QWidget(middle)
         QVBoxLayout(holder).addWidget(self.empty, 0, Qt.AlignmentFlag.AlignVCenter)
         self._stack.addWidget(holder)
-        bottom = self._bottom = QHBoxLayout()
-        bottom.setContentsMargins(*_BOTTOM)
-        bottom.addStretch(1)
-        below = QVBoxLayout()
-        below.setSpacing(4)
+        bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        below.addLayout(self._above_composer)
-        below.addWidget(self.composer)
+        below = fill(QVBoxLayout(), self._above_composer, self.composer, spacing=4)
         bottom.addLayout(below, 100)
         bottom.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.find_bar)
-        column.addWidget(middle, 1)
-        column.addLayout(bottom)
+        fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
 
     def _connect(self) -> None:
@@ -408,6 +402,5 @@ class ChatPanel(Translated, QWidget):
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("What shall we do?"), _("Write a goal below. The agent plans, uses tools and asks when it needs you."))
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))

@@ -23,15 +23,14 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes import context_text as words
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context_parts import PartsBar
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.turns import TurnPicker
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.figures import percent
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -62,15 +61,15 @@ class ContextPane(SeenPane):
         self._wide: bool | None = None
         self.turn = TurnPicker(self)
         self.turn.setObjectName("context-turn")
-        self.agent = QComboBox(self)
-        self.agent.setObjectName("context-agent")
-        mark(self.agent, "chip-plain")
+        self.agent = control(QComboBox(self), "context-agent", look="chip-plain", tip=N_("Agent"))
         self.agent.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.tools.addWidget(self.turn)
         self.tools.addWidget(self.agent)
         self._copy = self.add_tool("copy", self.copy_json)
         self._copy.setObjectName("context-copy")
-        self.empty = PaneEmpty("layers", self)
+        self.empty = EmptyState(
+            "layers", N_("No request yet"), N_("What is sent to the model appears here, exactly as it was."), parent=self
+        )
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         for part in (self._build_requests(), self._build_rows(), self._build_details()):
@@ -83,68 +82,56 @@ class ContextPane(SeenPane):
         self._area.setWidget(self.body)
         self.column.addWidget(self._area, 1)
         self._connect()
+        say(self.heading, N_("CONTEXT"))
+        say(self._copy, tip=N_("Copy as JSON"))
         self.retranslate()
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
-        self.list = QListWidget(self)
-        self.list.setObjectName("context-request-list")
-        mark(self.list, "plain")
+        self.list = control(QListWidget(self), "context-request-list", look="plain", name=N_("Requests to the model"))
         dress_list(self.list)
         return self.list
 
     def _build_rows(self) -> QWidget:
         holder = QWidget(self)
-        box = QVBoxLayout(holder)
-        box.setContentsMargins(6, 0, 6, 0)
-        box.setSpacing(6)
+        box = fill(QVBoxLayout(holder), margins=(6, 0, 6, 0), spacing=6)
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
         row = FlowLayout(spacing=4)
         for name in TABS:
-            tab = QPushButton(self)
+            tab = control(QPushButton(self), look="chip-plain")
             tab.setObjectName(f"context-tab-{name}")
             tab.setCheckable(True)
-            mark(tab, "chip-plain")
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
-        self.items = QListWidget(self)
-        self.items.setObjectName("context-items")
-        mark(self.items, "plain")
+        self.items = control(QListWidget(self), "context-items", look="plain", name=N_("Parts of the request"))
         dress_list(self.items)
         self._rows, self._tab_row = holder, row
         holder.installEventFilter(self)
-        box.addLayout(row)
-        box.addWidget(self.parts)
-        box.addWidget(self.items, 1)
+        fill(box, row, self.parts, (self.items, 1))
         return holder
 
     def _build_details(self) -> QWidget:
         self._details = Card(self, "card", (10, 6, 6, 8))
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        self._title = ElidedLabel("", self)
-        mark(self._title, "strong")
-        self.undo = QPushButton(self)
-        self.undo.setObjectName("context-undo")
-        mark(self.undo, "ghost")
-        self.pin = IconButton("pin", parent=self)
-        self.pin.setObjectName("context-pin")
-        self._copy_text = IconButton("copy", parent=self)
-        self._copy_text.setObjectName("context-copy-text")
-        row.addWidget(self._title, 1)
-        for widget in (self.undo, self.pin, self._copy_text):
-            row.addWidget(widget)
-        self.details = QPlainTextEdit(self)
-        self.details.setObjectName("context-details")
+        self._title = control(ElidedLabel("", self), look="strong")
+        self.undo = control(
+            QPushButton(self),
+            "context-undo",
+            N_("Undo"),
+            look="ghost",
+            name=N_("Undo: send it whole again"),
+            tip=N_("Send it whole again from the next request on"),
+        )
+        self.pin = control(IconButton("pin", parent=self), "context-pin")
+        self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
+        row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self._copy_text, spacing=4)
+        self.details = control(QPlainTextEdit(self), "context-details", look="plain", name=N_("Text"))
         self.details.setReadOnly(True)
-        mark(self.details, "plain")
-        self._details.body.addLayout(row)
-        self._details.body.addWidget(self.details, 1)
+        fill(self._details.body, row, (self.details, 1))
         return self._details
 
     def _connect(self) -> None:
@@ -170,9 +157,6 @@ class ContextPane(SeenPane):
         self.details.setMinimumHeight(theme().px(48))
         self._hold_rows()
         self._turn_body()
-
-    def title(self) -> str:
-        return _("Context")
 
     # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
@@ -433,16 +417,4 @@ class ContextPane(SeenPane):
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
 
     def retranslate(self) -> None:
-        self.heading.setText(_("CONTEXT"))
-        self._copy.describe(_("Copy as JSON"))
-        self._copy_text.describe(_("Copy"))
-        self.undo.setText(_("Undo"))
-        self.undo.setAccessibleName(_("Undo: send it whole again"))
-        self.undo.setToolTip(_("Send it whole again from the next request on"))
-        self.agent.setAccessibleName(_("Agent"))
-        self.agent.setToolTip(_("Agent"))
-        self.list.setAccessibleName(_("Requests to the model"))
-        self.items.setAccessibleName(_("Parts of the request"))
-        self.details.setAccessibleName(_("Text"))
-        self.empty.set_texts(_("No request yet"), _("What is sent to the model appears here, exactly as it was."))
         self._show()

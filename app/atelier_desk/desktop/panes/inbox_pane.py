@@ -10,14 +10,13 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import Pane
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.inbox_cards import ParentQuestionCard, QuestionCard
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Pill
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
+from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -46,22 +45,19 @@ class InboxPane(Pane):
         self._clock = QTimer(self)
         self._clock.setInterval(MINUTE_MS)
         self._clock.timeout.connect(self._show)
-        self.count = Pill("0", "", self)
-        self.count.setObjectName("pending-count")
+        self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
-        self.empty = PaneEmpty("inbox", self)
+        self.empty = EmptyState(
+            "inbox", N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."), parent=self
+        )
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.viewport().installEventFilter(self)
-        content = self._content = QWidget(self._area)
-        mark(content, "plain")
-        self._list = QVBoxLayout(content)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(8)
-        self._list.addStretch(1)
+        content = self._content = control(QWidget(self._area), look="plain")
+        self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
         self._area.setWidget(content)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
@@ -69,10 +65,8 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         theme().changed.connect(self._limit_cards)
+        say(self.heading, N_("QUESTIONS"))
         self.retranslate()
-
-    def title(self) -> str:
-        return _("Questions")
 
     def set_workflow(self, workflow_id: str) -> None:
         """The inbox is the same for every workflow."""
@@ -161,6 +155,4 @@ class InboxPane(Pane):
         return False
 
     def retranslate(self) -> None:
-        self.heading.setText(_("QUESTIONS"))
-        self.empty.set_texts(_("No open questions"), _("When an agent asks you something or needs your permission, it waits here."))
         self._show()

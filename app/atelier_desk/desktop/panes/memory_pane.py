@@ -10,12 +10,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWi
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.memory_dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory_filters import MemoryFilters
 from atelier_desk.desktop.panes.memory_list import MemoryListView, MemoryRow
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import Memory
 from atelier_desk.i18n import N_, _
@@ -45,23 +44,17 @@ class MemoryPane(Pane):
         self._complete = True
         self._in_place = False
         self._add = self.add_tool("plus", self.add)
-        self.search = QLineEdit(self)
-        self.search.setObjectName("memory-search")
+        self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-        mark(self.search, "search")
         self.filters = MemoryFilters(self)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.search, 1)
-        row.addWidget(self.filters.button)
-        self.column.addLayout(row)
-        self.column.addWidget(self.filters)
+        row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
+        fill(self.column, row, self.filters)
         self.found = label("", "small", self)
         self.found.hide()
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
-        self.empty = PaneEmpty("brain", self)
+        self.empty = EmptyState("brain", parent=self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -79,12 +72,11 @@ class MemoryPane(Pane):
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
+        say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        say(self.list, name=N_("Memories"))
         self.retranslate()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
-
-    def title(self) -> str:
-        return _("Memory")
 
     def _query(self) -> dict[str, Any]:
         return {"workflow_id": self.workflow_id, **self.filters.query()}
@@ -145,16 +137,12 @@ class MemoryPane(Pane):
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self.search.text().strip() or self.filters.active:
-            self.empty.set_texts(_("Nothing found"), _("Try other words or fewer filters."))
+            self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
-            self.empty.set_texts(_("No memories yet"), _("What agents or you want kept appears here."))
+            self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
         self._add.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self._add.describe(_("Add a memory"), "Ctrl+Shift+M")
-        self.search.setPlaceholderText(_("Search memories"))
-        self.search.setAccessibleName(_("Search memories"))
-        self.list.setAccessibleName(_("Memories"))
         self._show()
         self.list.viewport().update()
 

@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.task_dialog import TaskDialog
 from atelier_desk.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.task_order import arrange, progress
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, say
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -37,17 +37,18 @@ class TaskPane(Pane):
         self._tasks: list[Task] = []
         self._wanted = ""
         self._add = self.add_tool("plus", self.add)
-        self.bar = QProgressBar(self)
+        self.bar = control(QProgressBar(self), name=N_("Progress of the plan"))
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
-        self.empty = PaneEmpty("list-todo", self)
-        self.empty.on_button(self.add)
+        self.empty = EmptyState(
+            "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
+        )
+        self.empty.button.clicked.connect(lambda *_: self.add())
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
-        self.column.addWidget(self.bar)
-        self.column.addWidget(self._stack, 1)
+        fill(self.column, self.bar, (self._stack, 1))
         self.list.opened.connect(self.edit)
         self.list.toggled.connect(self.toggle)
         self.list.deleted.connect(self.delete)
@@ -55,13 +56,12 @@ class TaskPane(Pane):
         self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
+        say(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
+        say(self.list, name=N_("Tasks of this workflow"))
         self.retranslate()
         self._show()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
-
-    def title(self) -> str:
-        return _("Tasks")
 
     def reload(self) -> None:
         self.jobs.start(self._load(self.workflow_id), "load")
@@ -95,10 +95,6 @@ class TaskPane(Pane):
         self.empty.button.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self._add.describe(_("Add a task"), "Ctrl+Shift+N")
-        self.list.setAccessibleName(_("Tasks of this workflow"))
-        self.bar.setAccessibleName(_("Progress of the plan"))
-        self.empty.set_texts(_("No tasks yet"), _("The agent's plan appears here, and you can add to it."), _("Add a task"))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------

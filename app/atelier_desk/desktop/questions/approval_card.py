@@ -23,7 +23,7 @@ from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import ToolError
@@ -79,22 +79,18 @@ class ApprovalCard(Translated, QFrame):
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SIDE, 10, SIDE, SIDE)
-        self._column.setSpacing(8)
+        self._column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=8)
         self.head = ApprovalHeader(self)
         self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
         self._column.addWidget(self.head)
-        self._area = QScrollArea(self)
-        self._area.setObjectName("approval-scroll")
+        self._area = control(QScrollArea(self), "approval-scroll")
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._make_body())
         self._column.addWidget(self._area, 1)
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName("approval-error")
+        self._error = control(label("", "error", self, wrap=True), "approval-error")
         self._error.hide()
         loosen(self._error)
         self._column.addWidget(self._error)
@@ -108,37 +104,25 @@ class ApprovalCard(Translated, QFrame):
         body = self._body = Body(self)
         mark(body, "plain")
         body.relaid.connect(self._refit)
-        column = QVBoxLayout(body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        self._why = label("", "muted", body, wrap=True)
-        self._why.setObjectName("approval-why")
-        self._decision = label("", "", body, wrap=True)
-        self._decision.setObjectName("approval-decision")
-        column.addWidget(self._decision)
-        column.addWidget(self._why)
+        self._why = control(label("", "muted", body, wrap=True), "approval-why")
+        self._decision = control(label("", "", body, wrap=True), "approval-decision")
         self._details = ApprovalDetails(self.request, body)
-        column.addWidget(self._details)
         self._details.setVisible(self._details.there)
         shown = self.request.arguments if self.request.edited is None else self.request.edited
         self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self._refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        column.addWidget(self.arguments)
-        column.addStretch(1)
+        fill(QVBoxLayout(body), self._decision, self._why, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
         return body
 
     def _footer(self) -> QBoxLayout:
-        self._reject, self._approve, self._more = QPushButton(self), QPushButton(self), QPushButton(self)
+        self._reject = control(QPushButton(self), on=self.reject)
+        self._approve = control(QPushButton(self), look="primary", on=self.approve)
+        self._more = control(QPushButton(self), look="primary", on=self._open_menu)
         for button, name in ((self._reject, "approval-reject"), (self._approve, "approval-approve"), (self._more, "approval-scope")):
             button.setObjectName(name)
             button.setAutoDefault(False)
-        mark(self._approve, "primary")
-        mark(self._more, "primary")
-        self._reject.clicked.connect(lambda *_: self.reject())
-        self._approve.clicked.connect(lambda *_: self.approve())
-        self._more.clicked.connect(lambda *_: self._open_menu())
         pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         pair.setSpacing(2)
         pair.addWidget(self._approve, 1)

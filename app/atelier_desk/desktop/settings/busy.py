@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Spinner, label
+from atelier_desk.desktop.widgets import Spinner, control, fill, label
 from atelier_desk.i18n import _
 
 
@@ -25,25 +25,14 @@ class Busy(QWidget):
         self._on_stop: Callable[[], object] | None = None
         self._since = 0.0
         self._what = ""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.setSpacing(8)
         self._spinner = Spinner(self)
-        self.text = label("", "muted", self, wrap=True)
-        self.text.setObjectName("busy-text")
-        self.stop = QPushButton(_("Stop"), self)
-        self.stop.setObjectName("busy-stop")
-        self.stop.clicked.connect(lambda *_: self.cancel())
-        row.addWidget(self._spinner)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.stop)
+        self.text = control(label("", "muted", self, wrap=True), "busy-text")
+        self.stop = control(QPushButton(_("Stop"), self), "busy-stop", on=self.cancel)
+        row = fill(QHBoxLayout(), self._spinner, (self.text, 1), self.stop, spacing=8)
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
         self._bar.hide()
-        column.addLayout(row)
-        column.addWidget(self._bar)
+        fill(QVBoxLayout(self), row, self._bar, margins=(0, 4, 0, 4), spacing=6)
         self._timer = QTimer(self)
         self._timer.setInterval(1_000)
         self._timer.timeout.connect(self._show_time)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import Jobs
 from atelier_desk.desktop.panes.wording import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, Translated, label
+from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, Translated, fill, label
 from atelier_desk.i18n import _, language
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ class DownloadCard(Card):
         self.entry = entry
         self.state: Any = None
         self.setObjectName(f"download-{entry.id}")
-        top = QHBoxLayout()
-        top.addWidget(label(entry.label, "strong", self), 1)
         self.pill = Pill("", "", self)
-        top.addWidget(self.pill)
+        top = fill(QHBoxLayout(), (label(entry.label, "strong", self), 1), self.pill)
         self.body.addLayout(top)
         self._summary = label("", "muted", self, wrap=True)
         self.body.addWidget(self._summary)
@@ -111,9 +109,7 @@ class DownloadsView(Translated, QWidget):
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
         self.cards: dict[str, DownloadCard] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(8)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=8)
         bridge.changed.connect(self._on_changed)
 
     def show_error(self, text: str) -> None:
@@ -128,7 +124,7 @@ class DownloadsView(Translated, QWidget):
             for entry in await self.bridge.call(lambda a: a.models.catalogue()):
                 self.cards[entry.id] = DownloadCard(self, entry)
                 self._column.addWidget(self.cards[entry.id])
-        states = {state.id: state for state in await self.bridge.call(lambda a: a.models.downloads())}
+        states = {state.id: state for state in await self.bridge.engine.models.downloads()}
         for key, card in self.cards.items():
             card.show_state(states.get(key))
 

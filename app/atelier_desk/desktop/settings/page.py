@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.jobs import Jobs
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -50,18 +50,12 @@ class Row(QWidget):
         self.hint = label("", "small", self, wrap=True)
         self.hint.hide()
         self.caption.setBuddy(control)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addStretch(1)
-        texts.addWidget(self.caption)
-        texts.addWidget(self.hint)
-        texts.addStretch(1)
+        texts = fill(QVBoxLayout(), 1, self.caption, self.hint, 1, spacing=2)
         self._stretch = stretch
         line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         line.setContentsMargins(0, 4, 0, 4)
         line.setSpacing(16)
-        line.addLayout(texts, 2 if stretch else 1)
-        line.addWidget(control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter)
+        fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
         if isinstance(control, QAbstractSpinBox):
             pad(control)
 
@@ -98,27 +92,19 @@ class SettingsPage(Translated, QWidget):
         super().__init__(parent)
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
         self.area = QScrollArea(self)
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        outer.addWidget(self.area)
-        content = QWidget(self.area)
-        mark(content, "plain")
+        fill(QVBoxLayout(self), self.area, margins=(0, 0, 0, 0))
+        content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
-        side = QHBoxLayout(content)
-        side.setContentsMargins(24, 20, 24, 24)
         inner = QWidget(content)
         inner.setMaximumWidth(theme().px(COLUMN))
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        side.addWidget(inner, 1)
-        side.addStretch(0)
-        self.column = QVBoxLayout(inner)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(8)
+        fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 20, 24, 24))
+        self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
         self.title = label("", "title", self)
         self.column.addWidget(self.title)
         self.column.addSpacing(8)
@@ -137,8 +123,7 @@ class SettingsPage(Translated, QWidget):
         heading = label("", "heading", self)
         card = Card(self)
         card.body.setSpacing(4)
-        self.column.addWidget(heading)
-        self.column.addWidget(card)
+        fill(self.column, heading, card)
         self.column.addSpacing(12)
         return heading, card
 

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QP
 
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.header_rows import HeaderRows
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.i18n import N_, _
 
@@ -30,11 +29,10 @@ class ProviderAdvanced(Translated, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: ProviderConfig | None = None
-        self.fold = QPushButton(self)
-        self.fold.setObjectName("provider-advanced")
+        self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
         self.fold.setCheckable(True)
-        mark(self.fold, "quiet")
-        self.ca_file, self.api_version = QLineEdit(self), QLineEdit(self)
+        self.ca_file = QLineEdit(self)
+        self.api_version = QLineEdit(self)
         self.browse, self.key_style, self.headers = QPushButton(self), QComboBox(self), HeaderRows(self)
         named = {"ca-file": self.ca_file, "ca-browse": self.browse, "api-version": self.api_version, "key-style": self.key_style}
         for name, widget in named.items():
@@ -44,12 +42,8 @@ class ProviderAdvanced(Translated, QWidget):
         self.api_version.setMaxLength(64)
         self._hint = label("", "small", self, wrap=True)
         self._captions = [label("", "muted", self) for _index in range(4)]
-        file_line = QHBoxLayout()
-        file_line.setSpacing(8)
-        file_line.addWidget(self.ca_file, 1)
-        file_line.addWidget(self.browse)
-        self._body = QWidget(self)
-        mark(self._body, "plain")
+        file_line = fill(QHBoxLayout(), (self.ca_file, 1), self.browse, spacing=8)
+        self._body = control(QWidget(self), look="plain")
         grid = QGridLayout(self._body)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
@@ -63,14 +57,8 @@ class ProviderAdvanced(Translated, QWidget):
         for row, (caption, field) in enumerate(zip(self._captions, self._fields(), strict=True)):
             caption.setBuddy(field)
             grid.addWidget(caption, row, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        line = QHBoxLayout()
-        line.addWidget(self.fold)
-        line.addStretch(1)
-        column.addLayout(line)
-        column.addWidget(self._body)
+        line = fill(QHBoxLayout(), self.fold, 1)
+        fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=8)
         self._body.hide()
         self.fold.toggled.connect(self._on_fold)
         self.browse.clicked.connect(lambda *_: self._ask_file())

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWid
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, label
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
 from atelier_desk.i18n import N_, _
 
@@ -36,7 +36,8 @@ class ProviderForm(Translated, QWidget):
         self._shown: ProviderConfig | None = None
         self._persistent = True
         self.name, self.url, self.key_field, self.env = (QLineEdit(self) for _index in range(4))
-        self.kind, self.enabled = QComboBox(self), QCheckBox(self)
+        self.kind = QComboBox(self)
+        self.enabled = QCheckBox(self)
         names = ("provider-name", "provider-url", "provider-key", "provider-env", "provider-kind", "provider-enabled")
         for widget, name in zip((self.name, self.url, self.key_field, self.env, self.kind, self.enabled), names, strict=True):
             widget.setObjectName(name)
@@ -45,8 +46,7 @@ class ProviderForm(Translated, QWidget):
         for kind in ProviderKind:
             if kind is not ProviderKind.LOCAL:
                 self.kind.addItem("", kind)
-        self.key_note = label("", "small", self, wrap=True)
-        self.key_note.setObjectName("provider-key-note")
+        self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         self._captions = [label("", "muted", self) for _index in range(6)]
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidg
 
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.i18n import N_, _
 
@@ -50,9 +50,7 @@ class RiskTable(QWidget):
         self._tools: list[ToolRisk] = []
         self._chosen: dict[str, RiskName] = {}
         self._boxes: dict[str, QComboBox] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
         theme().changed.connect(self._dress)
 
     def show_tools(self, tools: Iterable[ToolRisk], chosen: Mapping[str, RiskName]) -> None:
@@ -90,8 +88,7 @@ class RiskTable(QWidget):
         name = QLabel(bare_tool(tool.name), self)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
-        box = QComboBox(self)
-        box.setObjectName(f"risk-{tool.name}")
+        box = control(QComboBox(self), f"risk-{tool.name}")
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(8)
         box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.tool_boxes import SUMMARIES
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
 from atelier_desk.i18n import N_, _
 
 CONTROL_SECTION = N_("Control of the run (every agent has these, but for guided ones)")
@@ -71,27 +71,15 @@ class ToolFold(QWidget):
         super().__init__(parent)
         self.info = info
         self._body: QWidget | None = None
-        self.head = QPushButton(self)
-        self.head.setObjectName(f"tool-fold-{info.name}")
+        self.head = control(QPushButton(self), f"tool-fold-{info.name}", look="row", on=self.toggle)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
-        mark(self.head, "row")
         self._chevron = QLabel(self.head)
-        summary = ElidedLabel(self._summary(), self.head)
-        mark(summary, "muted")
-        row = QHBoxLayout(self.head)
-        row.setContentsMargins(6, 0, 6, 0)
-        row.setSpacing(10)
+        summary = control(ElidedLabel(self._summary(), self.head), look="muted")
         name = label(info.name, "strong", self.head)
-        row.addWidget(self._chevron)
-        row.addWidget(name)
-        row.addWidget(summary, 1)
+        fill(QHBoxLayout(self.head), self._chevron, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
         for part in (self._chevron, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.head)
-        self.head.clicked.connect(lambda *_: self.toggle())
+        self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
         theme().changed.connect(self._dress)
         self._dress()
 
@@ -115,12 +103,14 @@ class ToolFold(QWidget):
 
     def _build(self) -> QWidget:
         body = QWidget(self)
-        column = QVBoxLayout(body)
-        column.setContentsMargins(31, 0, 6, 12)
-        column.setSpacing(8)
-        column.addWidget(_text(label(_("What models are told"), "small", body)))
-        column.addWidget(_text(label(self.info.told, "muted", body, wrap=True)))
-        column.addWidget(label(_("Parameters (* = required)") if self.info.parameters else _("It takes no parameters."), "small", body))
+        column = fill(
+            QVBoxLayout(body),
+            _text(label(_("What models are told"), "small", body)),
+            _text(label(self.info.told, "muted", body, wrap=True)),
+            label(_("Parameters (* = required)") if self.info.parameters else _("It takes no parameters."), "small", body),
+            margins=(31, 0, 6, 12),
+            spacing=8,
+        )
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(6)
@@ -156,9 +146,7 @@ class ToolList(QWidget):
         self.setObjectName("tool-list")
         self._infos: tuple[ToolInfo, ...] = ()
         self._folds: list[ToolFold] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
         """Build the list, unless nothing changed."""

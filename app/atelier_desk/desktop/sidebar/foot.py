@@ -7,8 +7,8 @@ from typing import Literal
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Translated, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
 from atelier_desk.i18n import _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
@@ -31,40 +31,18 @@ class SidebarFoot(Translated, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
-        self.settings = QPushButton(self)
-        self.settings.setObjectName("open-settings")
-        mark(self.settings, "quiet")
-        self.palette_button = QPushButton("Ctrl+K", self)
-        self.palette_button.setObjectName("open-palette")
-        mark(self.palette_button, "quiet")
-        self.menu = IconButton("ellipsis", parent=self)
-        self.menu.setObjectName("main-menu")
-        self.language = QComboBox(self)
-        self.language.setObjectName("language-select")
-        mark(self.language, "quiet")
+        self.settings = control(QPushButton(self), "open-settings", look="quiet")
+        self.palette_button = control(QPushButton("Ctrl+K", self), "open-palette", look="quiet")
+        self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
+        self.language = control(QComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
             self.language.addItem(name, code)
         self._dot = QLabel(self)
-        self._words = label("", "small", self)
-        self._words.setObjectName("connection-state")
-        first = QHBoxLayout()
-        first.setSpacing(2)
-        first.addWidget(self.settings)
-        first.addStretch(1)
-        first.addWidget(self.palette_button)
-        first.addWidget(self.menu)
-        second = QHBoxLayout()
-        second.setSpacing(6)
-        second.addWidget(self.language)
-        second.addStretch(1)
-        second.addWidget(self._dot)
-        second.addWidget(self._words)
+        self._words = control(label("", "small", self), "connection-state")
+        first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
+        second = fill(QHBoxLayout(), self.language, 1, self._dot, self._words, spacing=6)
         second.addSpacing(8)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(2)
-        box.addLayout(first)
-        box.addLayout(second)
+        fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)

@@ -14,7 +14,7 @@ from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
 from atelier_desk.desktop.sidebar.model import WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -119,26 +119,16 @@ class Sidebar(Translated, QWidget):
         self.current_id = ""
         self._limit = PAGE
         self._more = False
-        self.new = QPushButton(self)
-        self.new.setObjectName("new-workflow")
-        self.search = QLineEdit(self)
-        self.search.setObjectName("search-field")
+        self.new = control(QPushButton(self), "new-workflow", lambda: " " + _("New workflow"))
+        self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search workflows"))
         self.search.setClearButtonEnabled(True)
-        mark(self.search, "search")
         self.model = WorkflowModel(self)
         self.list = WorkflowListView(self)
         self.list.setModel(self.model)
         self.empty = EmptyState("message-square", parent=self)
         self.empty.hide()
         self.foot = SidebarFoot(self)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(12, 14, 7, 10)
-        box.setSpacing(8)
-        box.addWidget(self.new)
-        box.addWidget(self.search)
-        box.addWidget(self.list, 1)
-        box.addWidget(self.empty, 1)
-        box.addWidget(self.foot)
+        fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
         self._search_timer = _single_shot(self, SEARCH_MS, self._on_search)
         self._reload_timer = _single_shot(self, RELOAD_MS, self.reload)
         self._day_timer = QTimer(self)
@@ -154,6 +144,7 @@ class Sidebar(Translated, QWidget):
         bridge.changed.connect(self._on_changed)
         theme().changed.connect(self._dress)
         self._dress()
+        say(self.list, name=N_("Workflows"))
         self.retranslate()
 
     # -- list -----------------------------------------------------------------------------------------------------------------
@@ -303,16 +294,11 @@ class Sidebar(Translated, QWidget):
 
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(_("Nothing found"), _("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
+            self.empty.set_texts(N_("Nothing found"), N_("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
         else:
-            self.empty.set_texts(_("No workflows yet"), _("Write a first message to begin one."))
+            self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
 
     def retranslate(self) -> None:
-        self.new.setText(" " + _("New workflow"))
-        self.new.setAccessibleName(_("New workflow"))
-        self.search.setPlaceholderText(_("Search"))
-        self.search.setAccessibleName(_("Search workflows"))
-        self.list.setAccessibleName(_("Workflows"))
         self.model.regroup()
         self._say_empty()
 

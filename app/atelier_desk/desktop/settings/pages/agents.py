@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
@@ -54,10 +54,8 @@ class AgentsPage(SettingsPage):
         self._adding = False
         self._default = ""
         self._list_heading, card = self.section()
-        self.list = QListWidget(self)
-        self.list.setObjectName("agent-list")
+        self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
         dress_list(self.list)
-        mark(self.list, "plain")
         card.body.addWidget(self.list)
         box = QWidget(self)
         flow = FlowLayout(box, 8)
@@ -72,22 +70,16 @@ class AgentsPage(SettingsPage):
         form_card.body.setContentsMargins(16, 14, 16, 14)
         self.form = AgentForm(self)
         form_card.body.addWidget(self.form)
-        self.note = label("", "error", self, wrap=True)
-        self.note.setObjectName("agent-note")
+        self.note = control(label("", "error", self, wrap=True), "agent-note")
         self.note.hide()
         form_card.body.addWidget(self.note)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.revert, self.save = QPushButton(self), QPushButton(self)
-        self.revert.setObjectName("agent-revert")
-        self.save.setObjectName("agent-save")
-        mark(self.save, "primary")
-        row.addStretch(1)
-        row.addWidget(self.revert)
-        row.addWidget(self.save)
+        self.revert = control(QPushButton(self), "agent-revert", N_("Revert"))
+        self.save = control(QPushButton(self), "agent-save", N_("Save"), look="primary")
+        row = fill(QHBoxLayout(), 1, self.revert, self.save, spacing=8)
         form_card.body.addLayout(row)
         self.end()
         self._connect()
+        say(self._list_heading, N_("AGENTS"))
         self.retranslate()
 
     def _connect(self) -> None:
@@ -110,19 +102,19 @@ class AgentsPage(SettingsPage):
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._agents = await self.bridge.call(lambda a: a.agents.list())
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        default: Agent = await self.bridge.call(lambda a: a.agents.default())
+        self._agents = await self.bridge.engine.agents.list()
+        settings: Settings = await self.bridge.engine.settings.get()
+        default: Agent = await self.bridge.engine.agents.default()
         self._default = settings.default_agent_id or default.id
         self.form.tools.set_choices(await self.bridge.call(tool_choices))
         self._fill_list()
-        providers = await self.bridge.call(lambda a: a.providers.list())
+        providers = await self.bridge.engine.providers.list()
         self.form.set_models([config.name for config in providers], [])
         if not self._adding and not self.form.edited():
             ids = [agent.id for agent in self._agents]
             self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
             self._select()
-        models = await self.bridge.call(lambda a: a.models.list())
+        models = await self.bridge.engine.models.list()
         self.form.set_models([config.name for config in providers], models)
         self._check()
 
@@ -215,7 +207,7 @@ class AgentsPage(SettingsPage):
     async def _store(self, config: AgentConfig) -> None:
         agent_id = None if self._adding else self._chosen
         try:
-            saved: Agent = await self.bridge.call(lambda a: a.agents.save(config, agent_id))
+            saved: Agent = await self.bridge.engine.agents.save(config, agent_id)
         except Exception as error:
             self._say(error_text(error))
             return
@@ -230,13 +222,13 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _duplicate(self) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.duplicate(self._chosen)))
+        await self._show_again(await self.bridge.engine.agents.duplicate(self._chosen))
 
     async def _delete(self) -> None:
         agent = self.current()
         if agent is None:
             return
-        await self.bridge.call(lambda a: a.agents.delete(agent.id))
+        await self.bridge.engine.agents.delete(agent.id)
         self._chosen = ""
         self.form.show_config(agent.config)
 
@@ -247,14 +239,14 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.save(agent.config)))
+        await self._show_again(await self.bridge.engine.agents.save(agent.config))
 
     def import_from(self, path: Path) -> None:
         """Read an agent file."""
 
         async def job() -> None:
             text = await read_text(path)
-            await self._show_again(await self.bridge.call(lambda a: a.agents.import_json(text)))
+            await self._show_again(await self.bridge.engine.agents.import_json(text))
 
         self.jobs.once("import", job)
 
@@ -267,20 +259,16 @@ class AgentsPage(SettingsPage):
         """Write the chosen agent's file."""
 
         async def job() -> None:
-            await write_text(path, await self.bridge.call(lambda a: a.agents.export_json(self._chosen)))
+            await write_text(path, await self.bridge.engine.agents.export_json(self._chosen))
             toast(self, _("Saved as {name}", name=path.name))
 
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._list_heading.setText(_("AGENTS"))
-        self.list.setAccessibleName(_("Agents"))
         texts = {
             "new": _("New agent"), "duplicate": _("Duplicate"), "import": _("Import…"), "export": _("Export…"),
             "default": _("Use for new workflows"), "delete": _("Delete"),
         }  # fmt: skip
         for name, text in texts.items():
             self.buttons[name].setText(text)
-        self.revert.setText(_("Revert"))
-        self.save.setText(_("Save"))
         self._check()

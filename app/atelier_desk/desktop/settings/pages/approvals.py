@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable, tool_risks
 from atelier_desk.desktop.settings.rule_list import RuleList
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
 from atelier_desk.domain.settings import Settings
@@ -82,22 +82,31 @@ class ApprovalsPage(SettingsPage):
         self.rules = RuleList(self)
         rules.body.addWidget(self.rules)
         self._team_heading, team = self.section()
-        self.max_depth = QSpinBox(self)
-        self.max_depth.setObjectName("max-depth")
+        self.max_depth = control(QSpinBox(self), "max-depth")
         self.max_depth.setRange(0, limits.DEPTH_MAX)
         self._depth_row = self.row(team, self.max_depth)
         self._risk_heading, risk = self.section()
-        self._risk_hint = label("", "muted", self, wrap=True)
+        self._risk_hint = control(label("", "muted", self, wrap=True), "", N_("Your choice replaces the risk a tool gives itself."))
         self.risks = RiskTable(self)
-        risk.body.addWidget(self._risk_hint)
-        risk.body.addWidget(self.risks)
+        fill(risk.body, self._risk_hint, self.risks)
         self.end()
         self._connect()
+        say(self._modes_heading, N_("APPROVAL MODES"))
+        say(self._flags_heading, N_("SELECTIVE MODE: ASK ABOUT"))
+        say(self._threshold_heading, N_("RISK, IN EVERY MODE"))
+        say(self._time_heading, N_("WHEN NOBODY DECIDES"))
+        say(self._rules_heading, N_("ALWAYS ALLOWED"))
+        say(self._team_heading, N_("TEAMS"))
+        say(self._risk_heading, N_("RISK BY TOOL"))
         self.retranslate()
 
     def _build_modes(self) -> None:
         self._modes_heading, card = self.section()
-        self._modes_hint = label("", "muted", self, wrap=True)
+        self._modes_hint = control(
+            label("", "muted", self, wrap=True),
+            "",
+            N_("Each agent has a mode, chosen in its form. A sub-agent is never freer than its parent."),
+        )
         card.body.addWidget(self._modes_hint)
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
@@ -116,17 +125,15 @@ class ApprovalsPage(SettingsPage):
             box.setObjectName(f"approval-flag-{name}")
         self._flag_rows = {name: self.row(card, box) for name, box in self.flags.items()}
         self._threshold_heading, card = self.section()
-        self.auto_low, self.confirm_high = QCheckBox(self), QCheckBox(self)
-        self.auto_low.setObjectName("approval-auto-low")
-        self.confirm_high.setObjectName("approval-confirm-high")
+        self.auto_low = control(QCheckBox(self), "approval-auto-low")
+        self.confirm_high = control(QCheckBox(self), "approval-confirm-high")
         self._low_row, self._high_row = self.row(card, self.auto_low), self.row(card, self.confirm_high)
 
     def _build_time(self) -> None:
         self._time_heading, card = self.section()
         self.timeout = TimeoutBox(self)
         self.timeout.setObjectName("approval-timeout")
-        self.on_timeout = QComboBox(self)
-        self.on_timeout.setObjectName("approval-on-timeout")
+        self.on_timeout = control(QComboBox(self), "approval-on-timeout")
         for choice in OnTimeout:
             self.on_timeout.addItem("", choice)
         self._timeout_row, self._after_row = self.row(card, self.timeout), self.row(card, self.on_timeout)
@@ -145,7 +152,7 @@ class ApprovalsPage(SettingsPage):
     # values -------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
+        settings: Settings = await self.bridge.engine.settings.get()
         tools = await self.bridge.call(tool_risks)
         kept = self._kept = settings.approvals
         for name, box in self.flags.items():
@@ -175,7 +182,7 @@ class ApprovalsPage(SettingsPage):
         self._save(risks=rest | {tool: risk} if risk else rest)
 
     async def _remove(self, rule: AllowRule) -> None:
-        await self.bridge.call(lambda a: a.approvals.remove_rule(rule))
+        await self.bridge.engine.approvals.remove_rule(rule)
         await self.load()
         toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
 
@@ -191,18 +198,13 @@ class ApprovalsPage(SettingsPage):
     # texts --------------------------------------------------------------------------------------------------------------------------
 
     def retranslate(self) -> None:
-        self._modes_heading.setText(_("APPROVAL MODES"))
-        self._modes_hint.setText(_("Each agent has a mode, chosen in its form. A sub-agent is never freer than its parent."))
         for (name, about), (title, text) in zip(self._modes, MODES, strict=True):
             name.setText(_(title))
             about.setText(_(text))
-        self._flags_heading.setText(_("SELECTIVE MODE: ASK ABOUT"))
         for flag, title, hint in FLAGS:
             self._flag_rows[flag].set_texts(_(title), _(hint))
-        self._threshold_heading.setText(_("RISK, IN EVERY MODE"))
         self._low_row.set_texts(_("Allow calls of low risk without asking"), _("In the manual and selective modes."))
         self._high_row.set_texts(_("Always ask about calls of high risk"), _("Also in the automatic mode."))
-        self._time_heading.setText(_("WHEN NOBODY DECIDES"))
         told = _("0 waits for ever, else {low}–{high} seconds. Only time in which the card is in sight counts.", low=LOW, high=HIGH)
         self._timeout_row.set_texts(_("Seconds to decide"), told)
         self.timeout.setSpecialValueText(_("for ever"))
@@ -211,11 +213,7 @@ class ApprovalsPage(SettingsPage):
         words = {OnTimeout.REJECT: _("reject it"), OnTimeout.APPROVE: _("allow it"), OnTimeout.ASK_AGAIN: _("ask again")}
         for row, choice in enumerate(OnTimeout):
             self.on_timeout.setItemText(row, words[choice])
-        self._rules_heading.setText(_("ALWAYS ALLOWED"))
         self.rules.retranslate()
-        self._team_heading.setText(_("TEAMS"))
         deep = _("0: no agent starts sub-agents. 1: sub-agents start none of their own. More: teams go that many levels deep.")
         self._depth_row.set_texts(_("Team depth"), deep)
-        self._risk_heading.setText(_("RISK BY TOOL"))
-        self._risk_hint.setText(_("Your choice replaces the risk a tool gives itself."))
         self.risks.retranslate()

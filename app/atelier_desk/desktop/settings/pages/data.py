@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import number, size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.widgets import control, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -32,32 +33,40 @@ class DataPage(SettingsPage):
         super().__init__(bridge, parent)
         self._root: Path | None = None
         self._backup_heading, backup = self.section()
-        self.create_button, self.verify, self.restore = QPushButton(self), QPushButton(self), QPushButton(self)
-        self.create_button.setObjectName("backup-create")
-        self.verify.setObjectName("backup-verify")
-        self.restore.setObjectName("backup-restore")
+        self.create_button = control(QPushButton(self), "backup-create", N_("Create…"), on=self._ask_create)
+        self.verify = control(
+            QPushButton(self),
+            "backup-verify",
+            N_("Check…"),
+            on=lambda: ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup),
+        )
+        self.restore = control(
+            QPushButton(self),
+            "backup-restore",
+            N_("Restore…"),
+            on=lambda: ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore),
+        )
         self._create_row, self._verify_row = self.row(backup, self.create_button), self.row(backup, self.verify)
         self._restore_row = self.row(backup, self.restore)
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
         self._move_heading, move = self.section()
-        self.export, self.import_ = QPushButton(self), QPushButton(self)
-        self.export.setObjectName("data-export")
-        self.import_.setObjectName("data-import")
+        self.export = control(
+            QPushButton(self), "data-export", N_("Export…"), on=lambda: ask_folder(self, _("Choose an empty folder"), self.export_to)
+        )
+        self.import_ = control(
+            QPushButton(self), "data-import", N_("Import…"), on=lambda: ask_folder(self, _("Choose an exported folder"), self.import_from)
+        )
         self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         self._place_heading, place = self.section()
-        self._place = QPushButton(self)
-        self._place.setObjectName("data-folder")
-        self._place.clicked.connect(lambda *_: self._show_folder())
+        self._place = control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder)
         self._place_row = self.row(place, self._place)
         self.end()
-        self.create_button.clicked.connect(lambda *_: self._ask_create())
-        self.verify.clicked.connect(lambda *_: ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup))
-        self.restore.clicked.connect(lambda *_: ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore))
-        self.export.clicked.connect(lambda *_: ask_folder(self, _("Choose an empty folder"), self.export_to))
-        self.import_.clicked.connect(lambda *_: ask_folder(self, _("Choose an exported folder"), self.import_from))
+        say(self._backup_heading, N_("BACKUP"))
+        say(self._move_heading, N_("EXPORT AND IMPORT"))
+        say(self._place_heading, N_("PLACE"))
         self.retranslate()
 
     async def load(self) -> None:
@@ -168,15 +177,6 @@ class DataPage(SettingsPage):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
 
     def retranslate(self) -> None:
-        self._backup_heading.setText(_("BACKUP"))
-        self._move_heading.setText(_("EXPORT AND IMPORT"))
-        self._place_heading.setText(_("PLACE"))
-        self.create_button.setText(_("Create…"))
-        self.verify.setText(_("Check…"))
-        self.restore.setText(_("Restore…"))
-        self.export.setText(_("Export…"))
-        self.import_.setText(_("Import…"))
-        self._place.setText(_("Show"))
         self._create_row.set_texts(
             _("Create a backup"),
             _(

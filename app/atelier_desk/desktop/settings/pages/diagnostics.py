@@ -16,8 +16,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Pill, label
+from atelier_desk.desktop.widgets import Pill, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.i18n import N_, _
 
@@ -66,32 +65,25 @@ class DiagnosticsPage(SettingsPage):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self.busy = Busy(self)
-        doctor.body.addLayout(self._grid)
-        doctor.body.addWidget(self.busy)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        self.again, self.copy = QPushButton(self), QPushButton(self)
-        self.again.setObjectName("doctor-again")
-        self.copy.setObjectName("diagnostics-copy")
-        buttons.addStretch(1)
-        buttons.addWidget(self.copy)
-        buttons.addWidget(self.again)
+        fill(doctor.body, self._grid, self.busy)
+        self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
+        self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy everything"), on=self.copy_all)
+        buttons = fill(QHBoxLayout(), 1, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
         self._versions_heading, card = self.section()
         self._versions = label("", "mono", self, wrap=True)
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
         self._log_heading, log = self.section()
-        self.log = QPlainTextEdit(self)
-        self.log.setObjectName("log-tail")
+        self.log = control(QPlainTextEdit(self), "log-tail", look="mono", name=N_("End of the log"))
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
-        mark(self.log, "mono")
         log.body.addWidget(self.log)
         self.end()
-        self.again.clicked.connect(lambda *_: self.reload())
-        self.copy.clicked.connect(lambda *_: self.copy_all())
+        say(self._doctor_heading, N_("CHECK-UP"))
+        say(self._versions_heading, N_("VERSIONS"))
+        say(self._log_heading, N_("LOG"))
         self.retranslate()
 
     async def load(self) -> None:
@@ -136,10 +128,4 @@ class DiagnosticsPage(SettingsPage):
         toast(self, _("Copied"))
 
     def retranslate(self) -> None:
-        self._doctor_heading.setText(_("CHECK-UP"))
-        self._versions_heading.setText(_("VERSIONS"))
-        self._log_heading.setText(_("LOG"))
-        self.again.setText(_("Check again"))
-        self.copy.setText(_("Copy everything"))
-        self.log.setAccessibleName(_("End of the log"))
         self._show()

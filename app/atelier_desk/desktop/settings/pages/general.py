@@ -11,6 +11,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.settings import Settings
 from atelier_desk.figures import NARROW
@@ -34,32 +35,26 @@ class GeneralPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._look_heading, look = self.section()
-        self.language = QComboBox(self)
-        self.language.setObjectName("language-select")
+        self.language = control(QComboBox(self), "language-select")
         for code, name in LANGUAGES:
             self.language.addItem(name, code)
-        self.theme = QComboBox(self)
-        self.theme.setObjectName("theme-select")
+        self.theme = control(QComboBox(self), "theme-select")
         for mode in ("system", "light", "dark"):
             self.theme.addItem("", mode)
         self._language_row, self._theme_row = self.row(look, self.language), self.row(look, self.theme)
         self._scale_row = self.row(look, self._build_scale())
         self._work_heading, work = self.section()
-        self.notifications = QCheckBox(self)
-        self.notifications.setObjectName("notifications")
+        self.notifications = control(QCheckBox(self), "notifications")
         self._notifications_row = self.row(work, self.notifications)
-        self.running = QSpinBox(self)
-        self.running.setObjectName("workflows-running")
+        self.running = control(QSpinBox(self), "workflows-running")
         self.running.setRange(1, 32)
         self._running_row = self.row(work, self.running)
-        self.inactivity = QSpinBox(self)
-        self.inactivity.setObjectName("inactivity")
+        self.inactivity = control(QSpinBox(self), "inactivity")
         self.inactivity.setRange(*limits.INACTIVITY)
         self.inactivity.setSingleStep(30)
         self.inactivity.setKeyboardTracking(False)  # a number half typed is not meant
         self._inactivity_row = self.row(work, self.inactivity)
-        self.fsync = QCheckBox(self)
-        self.fsync.setObjectName("fsync")
+        self.fsync = control(QCheckBox(self), "fsync")
         self._fsync_row = self.row(work, self.fsync)
         self.end()
         self._saving = QTimer(self)
@@ -73,15 +68,13 @@ class GeneralPage(SettingsPage):
         self.fsync.clicked.connect(lambda on: self._save(fsync=on))
         self.running.valueChanged.connect(lambda value: self._save(workflows_running=value))
         self.inactivity.valueChanged.connect(lambda value: self._save(inactivity_s=value))
+        say(self._look_heading, N_("LANGUAGE AND LOOK"))
+        say(self._work_heading, N_("WORK"))
         self.retranslate()
 
     def _build_scale(self) -> QWidget:
         box = QWidget(self)
-        row = QHBoxLayout(box)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        self.scale = QSlider(Qt.Orientation.Horizontal, box)
-        self.scale.setObjectName("font-scale")
+        self.scale = control(QSlider(Qt.Orientation.Horizontal, box), "font-scale", name=N_("Size of text"))
         self.scale.setRange(80 // SCALE_STEP, 200 // SCALE_STEP)
         self.scale.setValue(100 // SCALE_STEP)
         self.scale.setPageStep(2)
@@ -90,12 +83,11 @@ class GeneralPage(SettingsPage):
         self.scale.setFixedWidth(200)
         self._scale_text = QLabel(box)
         self._scale_text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self.scale)
-        row.addWidget(self._scale_text)
+        fill(QHBoxLayout(box), self.scale, self._scale_text, margins=(0, 0, 0, 0), spacing=10)
         return box
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
+        settings: Settings = await self.bridge.engine.settings.get()
         for widget in (self.language, self.theme, self.scale, self.notifications, self.running, self.inactivity, self.fsync):
             widget.blockSignals(True)
         self.language.setCurrentIndex(self.language.findData(settings.language))
@@ -134,15 +126,12 @@ class GeneralPage(SettingsPage):
         self._scale_text.setMinimumWidth(self._scale_text.fontMetrics().horizontalAdvance("200 %") + 4)
 
     def retranslate(self) -> None:
-        self._look_heading.setText(_("LANGUAGE AND LOOK"))
-        self._work_heading.setText(_("WORK"))
         self.language.setItemText(0, _("Like the system"))
         for row, text in enumerate((_("Like the system"), _("Light"), _("Dark"))):
             self.theme.setItemText(row, text)
         self._language_row.set_texts(_("Language"))
         self._theme_row.set_texts(_("Theme"))
         self._scale_row.set_texts(_("Size of text"))
-        self.scale.setAccessibleName(_("Size of text"))
         self._notifications_row.set_texts(
             _("Notifications"), _("Call me when an agent needs me, or a conversation I am not looking at has finished.")
         )

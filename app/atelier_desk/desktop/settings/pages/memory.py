@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
@@ -49,8 +48,10 @@ class MemoryPage(SettingsPage):
         self._loaded = False
         self._providers: list[ProviderConfig] = []
         self._heading, card = self.section()
-        self.kind, self.provider = QComboBox(self), QComboBox(self)
-        self.model, self.dimension = QLineEdit(self), QSpinBox(self)
+        self.kind = QComboBox(self)
+        self.provider = QComboBox(self)
+        self.model = QLineEdit(self)
+        self.dimension = QSpinBox(self)
         names = ("embedder-kind", "embedder-provider", "embedder-model", "embedder-dimension")
         for widget, name in zip((self.kind, self.provider, self.model, self.dimension), names, strict=True):
             widget.setObjectName(name)
@@ -61,10 +62,8 @@ class MemoryPage(SettingsPage):
         self._provider_row = self.row(card, self.provider, stretch=True)
         self._model_row = self.row(card, self.model, stretch=True)
         self._dimension_row = self.row(card, self.dimension, stretch=True)
-        self.apply, self.reembed = QPushButton(self), QPushButton(self)
-        self.apply.setObjectName("embedder-apply")
-        self.reembed.setObjectName("memory-reembed")
-        mark(self.apply, "primary")
+        self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
+        self.reembed = control(QPushButton(self), "memory-reembed", N_("Compute vectors again"), on=self._reembed)
         buttons = FlowLayout(spacing=8)
         buttons.addWidget(self.apply)
         buttons.addWidget(self.reembed)
@@ -72,26 +71,32 @@ class MemoryPage(SettingsPage):
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
         self._stats_heading, stats = self.section()
-        self.stats = label("", "muted", self, wrap=True)
-        self.stats.setObjectName("memory-stats")
+        self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
         self._move_heading, move = self.section()
-        self.export, self.import_ = QPushButton(self), QPushButton(self)
+        self.export = control(
+            QPushButton(self),
+            "",
+            N_("Export…"),
+            on=lambda: ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to),
+        )
+        self.import_ = control(
+            QPushButton(self), "", N_("Import…"), on=lambda: ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from)
+        )
         self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
         self.end()
         self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
         for signal in (self.provider.currentIndexChanged, self.model.textChanged, self.dimension.valueChanged):
             signal.connect(lambda _value: self._check())
-        self.apply.clicked.connect(lambda *_: self._apply())
-        self.reembed.clicked.connect(lambda *_: self._reembed())
-        self.export.clicked.connect(lambda *_: ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to))
-        self.import_.clicked.connect(lambda *_: ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from))
+        say(self._heading, N_("EMBEDDER"))
+        say(self._stats_heading, N_("WHAT THERE IS"))
+        say(self._move_heading, N_("EXPORT AND IMPORT"))
         self.retranslate()
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        providers: list[ProviderConfig] = await self.bridge.call(lambda a: a.providers.list())
-        described = await self.bridge.call(lambda a: a.memories.describe()) or {}
+        settings: Settings = await self.bridge.engine.settings.get()
+        providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
+        described = await self.bridge.engine.memories.describe() or {}
         running = await self.bridge.call(lambda a: a.memories.reembedding)
         self._providers = providers
         if settings.embedder != self._saved or not self._loaded:
@@ -141,7 +146,7 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.settings.update(embedder=entered))
+                await self.bridge.engine.settings.update(embedder=entered)
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
@@ -154,7 +159,7 @@ class MemoryPage(SettingsPage):
     def _reembed(self) -> None:
         async def job() -> None:
             try:
-                done = await self.bridge.call(lambda a: a.memories.reembed())
+                done = await self.bridge.engine.memories.reembed()
             except Exception as error:
                 self.busy.note(error_text(error), "error")
             else:
@@ -184,7 +189,7 @@ class MemoryPage(SettingsPage):
         """Write all memories as JSON."""
 
         async def job() -> None:
-            text: str = await self.bridge.call(lambda a: a.memories.export())
+            text: str = await self.bridge.engine.memories.export()
             await write_text(path, text)
             toast(self, _("Saved as {name}", name=path.name))
 
@@ -195,26 +200,19 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             text = await read_text(path)
-            counts = await self.bridge.call(lambda a: a.memories.import_(text))
+            counts = await self.bridge.engine.memories.import_(text)
             toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
             await self.load()
 
         self.jobs.once("import", job)
 
     def retranslate(self) -> None:
-        self._heading.setText(_("EMBEDDER"))
-        self._stats_heading.setText(_("WHAT THERE IS"))
-        self._move_heading.setText(_("EXPORT AND IMPORT"))
         for row, (_kind, text) in enumerate(KINDS):
             self.kind.setItemText(row, _(text))
         self._kind_row.set_texts(_("Embedder"), _("Finds memories by meaning, not only by their words."))
         self._provider_row.set_texts(_("Provider"))
         self._model_row.set_texts(_("Model"))
         self._dimension_row.set_texts(_("Dimension"), _("0 takes the model's own."))
-        self.apply.setText(_("Use this embedder"))
-        self.reembed.setText(_("Compute vectors again"))
-        self.export.setText(_("Export…"))
-        self.import_.setText(_("Import…"))
         self._export_row.set_texts(_("Export memories"), _("One JSON file, without vectors."))
         self._import_row.set_texts(_("Import memories"), _("Memories that exist already are left as they are."))
         self._check()

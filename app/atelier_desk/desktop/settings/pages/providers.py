@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QMenu, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
@@ -21,6 +21,7 @@ from atelier_desk.desktop.settings.provider_form import DEFAULT_URLS, KIND_WORDS
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import control, fill, say
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -51,33 +52,22 @@ class ProvidersPage(SettingsPage):
         self._adding = False
         self._persistent = True
         self._list_heading, card = self.section()
-        self.list = QListWidget(self)
-        self.list.setObjectName("provider-list")
+        self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
-        mark(self.list, "plain")
         card.body.addWidget(self.list)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        self.add, self.remove = QPushButton(self), QPushButton(self)
-        self.add.setObjectName("provider-add")
-        self.remove.setObjectName("provider-remove")
-        mark(self.remove, "quiet")
-        buttons.addWidget(self.remove)
-        buttons.addStretch(1)
-        buttons.addWidget(self.add)
+        self.add = control(QPushButton(self), "provider-add", N_("Add…"), on=self._show_menu)
+        self.remove = control(QPushButton(self), "provider-remove", N_("Remove"), look="quiet", on=self._ask_remove)
+        buttons = fill(QHBoxLayout(), self.remove, 1, self.add, spacing=8)
         card.body.addLayout(buttons)
         self._build_form()
         self._models_heading, models = self.section()
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
-        self.reset = QPushButton(self)
-        self.reset.setObjectName("model-reset")
+        self.reset = control(QPushButton(self), "model-reset", N_("Forget what was changed or learned"), look="quiet", on=self._reset_model)
         self.reset.setEnabled(False)
-        mark(self.reset, "quiet")
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
-        self.reset.clicked.connect(lambda *_: self._reset_model())
         self._downloads_heading, downloads = self.section()
         self._downloads_card = downloads
         mark(downloads, "plain")
@@ -86,9 +76,10 @@ class ProvidersPage(SettingsPage):
         downloads.body.addWidget(self.downloads)
         self.end()
         self._menu = QMenu(self)
-        self.add.clicked.connect(lambda *_: self._show_menu())
-        self.remove.clicked.connect(lambda *_: self._ask_remove())
         self.list.currentItemChanged.connect(lambda *_: self._select())
+        say(self._list_heading, N_("MODEL SERVERS"))
+        say(self._models_heading, N_("MODELS"))
+        say(self._downloads_heading, N_("MODELS TO DOWNLOAD"))
         self.retranslate()
 
     def _build_form(self) -> None:
@@ -98,34 +89,26 @@ class ProvidersPage(SettingsPage):
         card.body.addWidget(self.form)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.forget, self.test, self.save = QPushButton(self), QPushButton(self), QPushButton(self)
-        self.forget.setObjectName("provider-forget-key")
-        self.test.setObjectName("provider-test")
-        self.save.setObjectName("provider-save")
-        mark(self.forget, "quiet")
-        mark(self.save, "primary")
-        row.addWidget(self.forget)
-        row.addStretch(1)
-        row.addWidget(self.test)
-        row.addWidget(self.save)
-        self.use_found = QPushButton(self)
-        self.use_found.setObjectName("provider-use-found")
+        self.forget = control(
+            QPushButton(self),
+            "provider-forget-key",
+            N_("Forget the key"),
+            look="quiet",
+            on=lambda: self.call(lambda a: a.providers.clear_key(self._chosen)),
+        )
+        self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
+        self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
+        row = fill(QHBoxLayout(), self.forget, 1, self.test, self.save, spacing=8)
+        self.use_found = control(QPushButton(self), "provider-use-found", on=self._use_found)
         self.use_found.hide()
         self._found_url = ""
-        card.body.addWidget(self.use_found)
-        card.body.addLayout(row)
+        fill(card.body, self.use_found, row)
         self.form.changed.connect(self._check)
-        self.use_found.clicked.connect(lambda *_: self._use_found())
-        self.forget.clicked.connect(lambda *_: self.call(lambda a: a.providers.clear_key(self._chosen)))
-        self.test.clicked.connect(lambda *_: self.run_test())
-        self.save.clicked.connect(lambda *_: self.store())
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._providers = await self.bridge.call(lambda a: a.providers.list())
+        self._providers = await self.bridge.engine.providers.list()
         self._persistent = bool(await self.bridge.call(lambda a: a.vault.persistent))
         self.list.blockSignals(True)
         self.list.clear()
@@ -181,7 +164,7 @@ class ProvidersPage(SettingsPage):
     async def _load_models(self, name: str) -> None:
         self.models.show_models([])
         try:
-            models: list[ModelInfo] = await self.bridge.call(lambda a: a.providers.models(name))
+            models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
             if name == self._chosen and not self.busy.running:
                 self.busy.note(error_text(error), "warn")
@@ -208,7 +191,7 @@ class ProvidersPage(SettingsPage):
         self.jobs.start(self._add_found(), "detect")
 
     async def _add_found(self) -> None:
-        found = await self.bridge.call(lambda a: a.providers.detect())
+        found = await self.bridge.engine.providers.detect()
         if found and self._menu.isVisible():
             self._menu.addSeparator()
             for server in found:
@@ -236,9 +219,9 @@ class ProvidersPage(SettingsPage):
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
             config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
-            await self.bridge.call(lambda a: a.providers.save(config, new=new))
-            kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
-            kept = (await self.bridge.call(lambda a: a.providers.set_headers(config.name, secrets)) if secrets else True) and kept
+            await self.bridge.engine.providers.save(config, new=new)
+            kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+            kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
         except ValidationError as error:
             if any("api_version" in each["loc"] for each in error.errors()):
                 self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
@@ -264,7 +247,7 @@ class ProvidersPage(SettingsPage):
             if self.save.isEnabled() and not await self._store():
                 return
             name = self._chosen
-            health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
+            health: ProviderHealth = await self.bridge.engine.providers.test(name)
             self.busy.note(health_text(health), "ok" if health.ok else "error")
             self._offer(name, health)
             self.test.setEnabled(True)
@@ -305,7 +288,7 @@ class ProvidersPage(SettingsPage):
             remove()
 
     async def _remove(self, config: ProviderConfig) -> None:
-        await self.bridge.call(lambda a: a.providers.delete(config.name))
+        await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
         toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(lambda a: a.providers.save(again)))
         await self.load()
@@ -313,7 +296,7 @@ class ProvidersPage(SettingsPage):
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.edit(info.provider, info.name, **{field: value}))
+                await self.bridge.engine.models.edit(info.provider, info.name, **{field: value})
             finally:
                 await self._load_models(info.provider)
 
@@ -330,23 +313,13 @@ class ProvidersPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.reset(info.provider, info.name))
+                await self.bridge.engine.models.reset(info.provider, info.name)
             finally:
                 await self._load_models(info.provider)
 
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._list_heading.setText(_("MODEL SERVERS"))
-        self._models_heading.setText(_("MODELS"))
-        self._downloads_heading.setText(_("MODELS TO DOWNLOAD"))
-        self.list.setAccessibleName(_("Model servers"))
-        self.add.setText(_("Add…"))
-        self.remove.setText(_("Remove"))
-        self.forget.setText(_("Forget the key"))
-        self.reset.setText(_("Forget what was changed or learned"))
-        self.test.setText(_("Test"))
-        self.save.setText(_("Save"))
         self.use_found.setText(_("Use {url}", url=self._found_url))
         for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save, self.use_found):
             button.setAccessibleName(button.text())

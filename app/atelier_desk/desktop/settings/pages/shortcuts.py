@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import label, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class ShortcutsPage(SettingsPage):
             grid.setColumnStretch(0, 1)
             grid.setVerticalSpacing(8)
         self.end()
+        say(self._heading, N_("WINDOW"))
+        say(self._fixed_heading, N_("LISTS AND DIALOGS"))
         self.retranslate()
 
     async def load(self) -> None:
@@ -73,6 +75,4 @@ class ShortcutsPage(SettingsPage):
                 grid.addWidget(label(keys, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)
 
     def retranslate(self) -> None:
-        self._heading.setText(_("WINDOW"))
-        self._fixed_heading.setText(_("LISTS AND DIALOGS"))
         self._show()
