@@ -111,6 +111,7 @@ class FakeAtelier:
 
     def __init__(self, **services: dict[str, Any]) -> None:
         self.log: Log = []
+        self.checks: list[Any] = []
         self.run: Any = None
         """The run ``workflows.opened`` tells of."""
         self._services = {name: dict(results) for name, results in services.items()}
@@ -138,7 +139,7 @@ class FakeAtelier:
 
     async def check_up(self) -> list[Any]:
         self.log.append(("check_up", (), {}))
-        return []
+        return self.checks
 
     def set(self, service: str, method: str, result: Any) -> None:
         """Change an answer."""
@@ -176,10 +177,6 @@ class FakeBridge(Bridge):
         self.stopped = True
         self.ready = False
         self.engine_closed.emit()
-
-    async def call(self, function: Callable[[Any], Any]) -> Any:
-        result = function(self.atelier)
-        return await result if inspect.isawaitable(result) else result
 
 
 async def settle(rounds: int = 10) -> None:

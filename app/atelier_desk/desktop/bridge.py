@@ -9,7 +9,6 @@ asyncio and logging are imported when they are first needed: the window is paint
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -154,22 +153,6 @@ class Bridge(QObject):
         owner = getattr(opened, service) if service else opened
         # The coroutine is only made here: it begins on the engine's loop.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
-
-    async def call(self, function: Callable[[Any], Any]) -> Any:
-        import asyncio
-
-        thread, opened = self._thread, self.opened
-        if thread is None or opened is None:
-            raise RuntimeError("the engine is not open")
-
-        async def run() -> Any:
-            result = function(opened)
-            return await result if inspect.isawaitable(result) else result
-
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), thread.loop))
-
-    def do(self, function: Callable[[Any], Any]) -> object:
-        return self.jobs.start(self.call(function))
 
     def _tell(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):  # the window is gone already

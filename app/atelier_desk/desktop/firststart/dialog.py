@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
@@ -107,15 +107,10 @@ class FirstStart(Translated, QDialog):
     async def _begin(self, goal: str) -> None:
         """Start a workflow with an example goal, and finish."""
         self.goals.set_busy(True)
-
-        async def start(atelier: Any) -> str:
-            agent = await atelier.agents.default()
-            workflow = await atelier.workflows.create(goal, agent.id)
-            await atelier.runs.send(workflow.id, goal)
-            return str(workflow.id)
-
+        engine = self._bridge.engine
         try:
-            workflow_id: str = await self._bridge.call(start)
+            workflow_id = (await engine.workflows.create(goal, (await engine.agents.default()).id)).id
+            await engine.runs.send(workflow_id, goal)
         except Exception as error:
             self.show_error(error_text(error))
             return

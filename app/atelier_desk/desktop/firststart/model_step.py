@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLine
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
-from atelier_desk.desktop.firststart.trial import Trial, chat_models, try_model, with_model
+from atelier_desk.desktop.firststart.trial import chat_models, with_model
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
@@ -192,7 +192,7 @@ class ModelStep(Step):
             if not model:
                 self._fail(_("This server has no list of models; enter the name of the model yourself."))
                 return
-            trial: Trial = await self._bridge.call(lambda a: try_model(a, name, model))
+            trial = await self._bridge.engine.providers.try_model(name, model)
         except Exception as error:
             self._fail(await self._reason(config, error))
             return

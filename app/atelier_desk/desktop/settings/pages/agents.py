@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
@@ -24,21 +25,17 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.tools import ToolInfo
 
 COST_MS = 300
 """After this long without a change of the form its prompt is measured again."""
 JSON_KINDS = N_("Agent file (*.json)")
 
 
-def tool_choices(atelier: Any) -> list[ToolChoice]:
-    """The tools an agent can be given, by section; control tools are always there. Runs on the engine's side."""
-    registry = atelier.registry
-    found: list[ToolChoice] = []
-    for section in registry.sections.all():
-        for tool in registry.get_tools_by_section(section.id):
-            first = tool.description.strip().splitlines()[0] if tool.description else ""
-            found.append(ToolChoice(tool.name, section.name, SUMMARIES.get(tool.name, first)))
-    return found
+def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
+    """The tools an agent can be given, by section; control tools are always there."""
+    lines = ((info, info.told.splitlines()) for info in infos if info.section)
+    return [ToolChoice(info.name, info.section, SUMMARIES.get(info.name, told[0] if told else "")) for info, told in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents"))
@@ -88,7 +85,7 @@ class AgentsPage(SettingsPage):
             "duplicate": lambda: self.jobs.once("duplicate", self._duplicate),
             "import": lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from),
             "export": self._ask_export,
-            "default": lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen)),
+            "default": lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self._chosen)),
             "delete": lambda: self.jobs.once("delete", self._delete),
         }
         for name, action in actions.items():
@@ -106,7 +103,7 @@ class AgentsPage(SettingsPage):
         settings: Settings = await self.bridge.engine.settings.get()
         default: Agent = await self.bridge.engine.agents.default()
         self._default = settings.default_agent_id or default.id
-        self.form.tools.set_choices(await self.bridge.call(tool_choices))
+        self.form.tools.set_choices(tool_choices(await self.bridge.engine.tools.list()))
         self._fill_list()
         providers = await self.bridge.engine.providers.list()
         self.form.set_models([config.name for config in providers], [])
@@ -168,7 +165,7 @@ class AgentsPage(SettingsPage):
         await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
-            self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
+            self.form.cost.show_costs(await self.bridge.engine.agents.prompt_cost(config))
 
     def _say(self, text: str) -> None:
         self.note.setText(text)

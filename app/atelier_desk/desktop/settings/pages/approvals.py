@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.questions.approval_wording import rule_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.risk_table import RiskTable, tool_risks
+from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain import limits
@@ -147,13 +147,13 @@ class ApprovalsPage(SettingsPage):
         self.on_timeout.activated.connect(lambda _index: self._save(on_timeout=self.on_timeout.currentData()))
         self.risks.chosen.connect(self._set_risk)
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
-        self.max_depth.valueChanged.connect(lambda value: self.call(lambda a: a.settings.update(max_depth=value)))
+        self.max_depth.valueChanged.connect(lambda value: self.call(self.bridge.engine.settings.update(max_depth=value)))
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
-        tools = await self.bridge.call(tool_risks)
+        tools = [info for info in await self.bridge.engine.tools.list() if info.section]
         kept = self._kept = settings.approvals
         for name, box in self.flags.items():
             box.setChecked(getattr(kept.flags, name))
@@ -170,12 +170,7 @@ class ApprovalsPage(SettingsPage):
 
     def _save(self, **fields: Any) -> None:
         """Change some of the approval settings; rules that came in meanwhile stay."""
-
-        async def work(atelier: Any) -> None:
-            now: Settings = await atelier.settings.get()
-            await atelier.settings.update(approvals=now.approvals.model_copy(update=fields))
-
-        self.call(work)
+        self.call(self.bridge.engine.approvals.set_policy(**fields))
 
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
@@ -187,13 +182,7 @@ class ApprovalsPage(SettingsPage):
         toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
-        async def work(atelier: Any) -> None:
-            now: Settings = await atelier.settings.get()
-            if rule not in now.approvals.allowed:
-                allowed = (*now.approvals.allowed, rule)
-                await atelier.settings.update(approvals=now.approvals.model_copy(update={"allowed": allowed}))
-
-        self.call(work)
+        self.call(self.bridge.engine.approvals.add_rule(rule))
 
     # texts --------------------------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,19 +70,19 @@ class DataPage(SettingsPage):
         self.retranslate()
 
     async def load(self) -> None:
-        self._root = await self.bridge.call(lambda a: Path(a.datadir.root))
+        self._root = (await self.bridge.engine.data.folders()).root
         self._place_row.set_texts(_("Data folder"), str(self._root))
 
     def _ask_create(self) -> None:
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: str, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+    def _run(self, busy: Busy, what: str, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
         async def job() -> None:
             try:
-                result = await self.bridge.call(work)
+                result = await work()
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
@@ -97,7 +97,7 @@ class DataPage(SettingsPage):
         self._run(
             self.backup_busy,
             _("Writing and checking the backup…"),
-            lambda a: a.data.backup_create(path),
+            lambda: self.bridge.engine.data.backup_create(path),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
 
@@ -106,7 +106,7 @@ class DataPage(SettingsPage):
         self._run(
             self.backup_busy,
             _("Checking the backup…"),
-            lambda a: a.data.backup_verify(path),
+            lambda: self.bridge.engine.data.backup_verify(path),
             lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
         )
 
@@ -156,7 +156,7 @@ class DataPage(SettingsPage):
         self._run(
             self.move_busy,
             _("Exporting…"),
-            lambda a: a.data.export_jsonl(folder),
+            lambda: self.bridge.engine.data.export_jsonl(folder),
             lambda info: _("Exported: {counts}.", counts=_counts(info)),
         )
 
@@ -165,7 +165,7 @@ class DataPage(SettingsPage):
         self._run(
             self.move_busy,
             _("Importing…"),
-            lambda a: a.data.import_jsonl(folder),
+            lambda: self.bridge.engine.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )
 

@@ -103,7 +103,7 @@ class GeneralPage(SettingsPage):
         self._show_scale()
 
     def _save(self, **fields: Any) -> None:
-        self.call(lambda a: a.settings.update(**fields))
+        self.call(self.bridge.engine.settings.update(**fields))
 
     def _set_language(self) -> None:
         code = self.language.currentData()

@@ -96,14 +96,14 @@ class MemoryPage(SettingsPage):
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
         providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
-        described = await self.bridge.engine.memories.describe() or {}
-        running = await self.bridge.call(lambda a: a.memories.reembedding)
+        described = await self.bridge.engine.memories.describe()
+        running = await self.bridge.engine.memories.reembed_progress()
         self._providers = providers
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
         self._show_stats(described)
-        if (running and not self.busy.running) or running:
+        if running:
             self.busy.set_progress(*running)
 
     def _fill(self) -> None:

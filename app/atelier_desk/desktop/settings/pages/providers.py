@@ -94,7 +94,7 @@ class ProvidersPage(SettingsPage):
             "provider-forget-key",
             N_("Forget the key"),
             look="quiet",
-            on=lambda: self.call(lambda a: a.providers.clear_key(self._chosen)),
+            on=lambda: self.call(self.bridge.engine.providers.clear_key(self._chosen)),
         )
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
@@ -109,7 +109,7 @@ class ProvidersPage(SettingsPage):
 
     async def load(self) -> None:
         self._providers = await self.bridge.engine.providers.list()
-        self._persistent = bool(await self.bridge.call(lambda a: a.vault.persistent))
+        self._persistent = await self.bridge.engine.providers.keeps_keys()
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
@@ -290,7 +290,7 @@ class ProvidersPage(SettingsPage):
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(lambda a: a.providers.save(again)))
+        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(self.bridge.engine.providers.save(again)))
         await self.load()
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
