@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
@@ -26,7 +27,6 @@ from atelier_desk.domain.stream import StreamEvent, Topic
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-TICK_MS = 1_000
 LONGEST_MS = 2_000
 """Most time one tick counts: a machine that slept did not show the card."""
 RELOAD_MS = 200
@@ -70,11 +70,9 @@ class ApprovalDesk(QObject):
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
-        self._seen_since: dict[str, float] = {}
         self._reading = asyncio.Lock()
-        self._timer = QTimer(self)
-        self._timer.setInterval(TICK_MS)
-        self._timer.timeout.connect(self.tick)
+        self._clock = VisibleTime(self, lambda: self.monotonic(), self._in_sight, self._count, LONGEST_MS)
+        self._clock.timeout.connect(self.tick)
         self._reload_timer = Soon(self, RELOAD_MS, self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
@@ -196,29 +194,20 @@ class ApprovalDesk(QObject):
 
     def look(self) -> None:
         """A card was shown or hidden: time counts from now on, or up to now."""
-        now, visible = self.monotonic(), self._in_sight()
-        self._seen_since = {key: self._seen_since.get(key, now) for key in visible}
+        self._clock.look()
 
     def tick(self) -> None:
         """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
-        now = self.monotonic()
-        for request_id in self._in_sight():
-            since = self._seen_since.get(request_id, now)
-            passed = min(round((now - since) * 1000), LONGEST_MS)
-            if passed > 0:
-                self._count(request_id, passed)
-            self._seen_since[request_id] = now
-        self.look()
+        self._clock.count()
 
     def _time(self) -> None:
         """Turn the clock only while it has something to count."""
         if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
             self.look()
-            if not self._timer.isActive():
-                self._timer.start()
+            if not self._clock.isActive():
+                self._clock.start()
         else:
-            self._timer.stop()
-            self._seen_since.clear()
+            self._clock.halt()
 
     def _in_sight(self) -> list[str]:
         """Requests with a timeout of which a card can really be seen now, each once."""

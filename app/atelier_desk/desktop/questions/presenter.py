@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.jobs import Jobs, error_text
@@ -24,6 +24,7 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.scrim import Scrim
+from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.payloads import UserQuestionComplete, UserQuestionStart
@@ -34,7 +35,6 @@ from atelier_desk.i18n import _
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-TICK_MS = 1_000
 REPORT_MS = 5_000
 """How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
 RELOAD_MS = 200
@@ -55,7 +55,6 @@ class QuestionPresenter(QObject):
         super().__init__(window)
         self._bridge = bridge
         self._window = window
-        self._monotonic = monotonic
         self.queue = QuestionQueue()
         self.jobs = Jobs(self, self.notice.emit)
         self.attention = Attention(window)
@@ -72,11 +71,9 @@ class QuestionPresenter(QObject):
         self._wanted = ""
         self._scrim: Scrim | None = None
         self.dialog: QuestionDialog | None = None
-        self._visible_since: float | None = None
         self._unreported_ms: dict[str, int] = {}
-        self._timer = QTimer(self)
-        self._timer.setInterval(TICK_MS)
-        self._timer.timeout.connect(self.tick)
+        self._clock = VisibleTime(self, monotonic, self._in_sight, self._count, 2 * REPORT_MS)
+        self._clock.timeout.connect(self.tick)
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
         self._reload_timer = Soon(self, RELOAD_MS, self._read)
@@ -232,22 +229,21 @@ class QuestionPresenter(QObject):
         self.dialog = dialog
         dialog.set_remaining(self._remaining(question))
         self._scrim.hold(dialog)
-        self._visible_since = self._monotonic()
-        self._timer.start()
+        self._clock.look()
+        self._clock.start()
 
     def _put_away(self) -> None:
         """Hide the dialog, keep what was entered, count the time it was seen."""
         if self.dialog is None:
             return
-        self._count_time()
+        self._clock.count()
         self._report(self.dialog.question.id)
         self.queue.keep_draft(self.dialog.question.id, self.dialog.entered())
         self.dialog.close_quietly()
         self._forget_dialog()
 
     def _forget_dialog(self) -> None:
-        self._timer.stop()
-        self._visible_since = None
+        self._clock.halt()
         if self.dialog is not None:
             self.dialog.deleteLater()
             self.dialog = None
@@ -255,7 +251,7 @@ class QuestionPresenter(QObject):
             self._scrim.hold(None)
 
     def _postponed(self, question_id: str, draft: QuestionAnswer) -> None:
-        self._count_time()
+        self._clock.count()
         self._report(question_id)
         self.queue.put_aside(question_id, draft)
         self._forget_dialog()
@@ -280,7 +276,7 @@ class QuestionPresenter(QObject):
         """Once a second while a dialog is open: count the time it could be seen and show what is left."""
         if self.dialog is None:
             return
-        self._count_time()
+        self._clock.count()
         question = self.dialog.question
         remaining = self._remaining(question)
         self.dialog.set_remaining(remaining)
@@ -288,16 +284,12 @@ class QuestionPresenter(QObject):
         if gathered >= REPORT_MS or (remaining is not None and remaining <= 0):
             self._report(question.id)
 
-    def _in_sight(self) -> bool:
-        return self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+    def _in_sight(self) -> list[str]:
+        shown = self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+        return [self.dialog.question.id] if self.dialog is not None and shown else []
 
-    def _count_time(self) -> None:
-        now = self._monotonic()
-        if self.dialog is not None and self._visible_since is not None and self._in_sight():
-            question_id = self.dialog.question.id
-            passed = round((now - self._visible_since) * 1000)
-            self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + min(passed, 2 * REPORT_MS)
-        self._visible_since = now
+    def _count(self, question_id: str, ms: int) -> None:
+        self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + ms
 
     def _remaining(self, question: UserQuestion) -> float | None:
         """Seconds left, None without a timeout."""
