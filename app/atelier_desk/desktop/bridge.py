@@ -3,7 +3,7 @@
 ``await bridge.engine.workflows.rename(id, name)`` runs on the engine's loop; events come back through one deque and one pending wake-up
 signal, are drained at 30 Hz and joined: a thousand tokens become thirty events for each run that streams.
 
-asyncio and logging are imported when they are first needed: the window is painted before that.
+asyncio, logging and the classes of what is streamed are imported when they are first needed: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.remote import EngineCalls, Remote
-from atelier_desk.domain.chunks import ChunkType
-from atelier_desk.domain.payloads import Reasoning, Words
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from atelier_desk.desktop.engine_thread import EngineThread
+    from atelier_desk.domain.payloads import Words
     from atelier_desk.domain.stream import StreamEvent, Topic
     from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
-_TEXT = frozenset({ChunkType.TOKEN, ChunkType.REASONING})
+_TEXT = frozenset({"token", "reasoning"})
 
 Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 """Gives the asynchronous context manager that opens the engine."""
@@ -203,6 +202,8 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
     the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
     """
+    from atelier_desk.domain.payloads import Words
+
     result: list[StreamEvent | Change] = []
     seen: set[Change] = set()
     texts: dict[str, tuple[int, StreamEvent, Words, list[str]]] = {}
@@ -240,5 +241,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
 
 def _goes_on(first: Words, words: Words) -> bool:
     """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
+    from atelier_desk.domain.payloads import Reasoning
+
     turns = isinstance(words, Reasoning) and words.all_before
     return type(first) is type(words) and first.message_id == words.message_id and not turns

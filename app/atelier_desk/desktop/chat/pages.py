@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.transcript import FINAL, Transcript
-from atelier_desk.domain import payloads
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -190,6 +189,8 @@ class TranscriptPages(QObject):
             self._on_turn(event)
 
     def _on_turn(self, event: StreamEvent) -> None:
+        from atelier_desk.domain import payloads
+
         in_view = event.workflow_id == self._wanted
         if in_view and self.current is not None:
             if changes := self.current.apply(event):
@@ -204,6 +205,8 @@ class TranscriptPages(QObject):
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
+        from atelier_desk.domain import payloads
+
         data = event.payload
         talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
         for run_id in filter(None, (event.run_id if event.depth else "", talked)):

@@ -26,19 +26,16 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import EmptyState, Translated, fill
-from atelier_desk.domain import payloads
-from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.events import Dispatch
 from atelier_desk.domain.limits import MESSAGE
-from atelier_desk.domain.workflow import RunMode
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.domain.agent import AgentConfig
+    from atelier_desk.domain.events import Dispatch
     from atelier_desk.domain.stream import StreamEvent, Topic
-    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.domain.workflow import RunMode, Workflow
 
 _BOTTOM = (24, 4, 24, 16)
 DRAFT_MS = 600
@@ -254,6 +251,9 @@ class ChatPanel(Translated, QWidget):
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.workflow import RunMode
+
         agent = self.choices.agent
         answers = (agent.id if agent else "", self.choices.config)
         mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
@@ -268,6 +268,8 @@ class ChatPanel(Translated, QWidget):
     async def _send(
         self, workflow_id: str, text: str, images: Any, strategy: Dispatch, answers: tuple[str, AgentConfig | None], mode: RunMode
     ) -> None:
+        from atelier_desk.domain.chat import ImagePart
+
         engine, (agent_id, config) = self.bridge.engine, answers
         pictures = await encoded(images)
         if not workflow_id:
@@ -356,6 +358,8 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
+        from atelier_desk.domain import payloads
+
         if event.workflow_id != self.workflow_id:
             return
         self.team.feed(event)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.domain.events import Dispatch
-
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.host import TranscriptHost
@@ -42,6 +40,8 @@ class Steering(QObject):
 
     def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
+        from atelier_desk.domain.events import Dispatch
+
         self._once("say", run_id + text, lambda: self._bridge.engine.runs.message(run_id, text, strategy=Dispatch(strategy)))
 
     def answer(self, run_id: str, text: str) -> None:

@@ -1,4 +1,7 @@
-"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt."""
+"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt.
+
+The classes of what is streamed are imported when they are first needed: the window is painted before that.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from atelier_desk.desktop.chat.entries import (
     asked_from,
     entry_from,
 )
-from atelier_desk.domain import payloads
 from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
+    from atelier_desk.domain import payloads
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.engine.services.transcript import TranscriptEntry
@@ -123,6 +126,8 @@ class Transcript:
         return [*self._end_of_loading(event, data), *self._take(event, data)]
 
     def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
+        from atelier_desk.domain import payloads
+
         match data:
             case payloads.Token() | payloads.Reasoning():
                 return self._on_words(event, data)
@@ -154,6 +159,8 @@ class Transcript:
 
     def _end_of_loading(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        from atelier_desk.domain import payloads
+
         entry = self._loading
         own = isinstance(data, payloads.MessageSaid) and data.role == "user"
         if entry is None or event.run_id != entry.run_id or own:
@@ -166,6 +173,8 @@ class Transcript:
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
         """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
+        from atelier_desk.domain import payloads
+
         data = event.payload
         if not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) or data.sub_agent_id != self.run_id:
             return []
@@ -211,6 +220,8 @@ class Transcript:
         return changes
 
     def _on_words(self, event: StreamEvent, data: payloads.Token | payloads.Reasoning) -> list[Change]:
+        from atelier_desk.domain import payloads
+
         entry, change = self._live_entry(event, data.message_id)
         if isinstance(data, payloads.Token):
             if entry.reasoning and not entry.content:
@@ -368,6 +379,8 @@ class Transcript:
         return []
 
     def _on_notice(self, event: StreamEvent, data: payloads.Failure | payloads.Notice) -> list[Change]:
+        from atelier_desk.domain import payloads
+
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
             details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable}

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain import payloads
-
 if TYPE_CHECKING:
+    from atelier_desk.domain import payloads
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.engine.services.team_views import AgentNode
@@ -141,11 +140,11 @@ class Member:
         self.status = status
 
 
-_TOLD = (
-    payloads.WorkflowStart, payloads.WorkflowComplete, payloads.RunStatusChanged, payloads.UsageTold, payloads.ToolStart, payloads.ToolEnd,
-    payloads.LimitReached, payloads.LoopDetected, payloads.UserQuestionStart, payloads.UserQuestionComplete, payloads.ValidationRequired,
-    payloads.ValidationResponse, payloads.SubAgent,
-)  # fmt: skip
+_TELLING = frozenset({
+    "workflow_start", "workflow_complete", "run_status", "usage", "tool_start", "tool_end", "limit_reached", "loop_detected",
+    "user_question_start", "user_question_complete", "validation_required", "validation_response",
+    "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question", "sub_agent_answer",
+})  # fmt: skip
 """What says something of an agent."""
 
 
@@ -260,9 +259,11 @@ class TeamState:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> set[str]:
         """Take one event; gives the runs that look different now."""
-        data = event.payload
-        if not event.run_id or not isinstance(data, _TOLD):
+        from atelier_desk.domain import payloads
+
+        if not event.run_id or event.chunk_type not in _TELLING:
             return set()
+        data = event.payload
         member = self.members.get(event.run_id)
         if member is None:
             member = self._member(event.run_id, event.parent_run_id)
@@ -276,6 +277,8 @@ class TeamState:
     @staticmethod
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """What a run tells of itself."""
+        from atelier_desk.domain import payloads
+
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.hear(data.status, when)
@@ -307,6 +310,8 @@ class TeamState:
 
     def _feed_child(self, member: Member, data: payloads.SubAgent, when: datetime) -> set[str]:
         """What a run tells of a sub-agent."""
+        from atelier_desk.domain import payloads
+
         child = self._member(data.sub_agent_id, member.run_id)
         child.name = data.sub_agent_name or child.name
         match data:
