@@ -33,7 +33,8 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import AskUser, ToolContext
 from atelier_desk.tools.core.expression import evaluate
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
 TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]

@@ -160,7 +160,7 @@ class Probe:
     async def _team(self) -> str:
         bridge, window = self.program.bridge, self.program.window
         for name in ("Writer", "Worker"):
-            await bridge.call(lambda a, name=name: a.agents.save(_agent(name)))
+            await bridge.engine.agents.save(_agent(name))
         workflow = await bridge.engine.workflows.create("A team")
         window.chat.open_workflow(workflow.id)
         await asyncio.sleep(0.7)

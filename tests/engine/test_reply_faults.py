@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason, ReplyDone, RetryDelta, ToolCallDelta
+from atelier_desk.domain.chat import LOADING, ChatReply, ChatRequest, FinishReason, ReplyDone, RetryDelta, TextDelta, ToolCallDelta
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import ModelReplied, ReplyInterrupted
 from atelier_desk.domain.provider import ProviderConfig, ProviderKind
@@ -421,3 +421,35 @@ async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(
         events = await run(atelier, provider="local", model="scripted")
         assert [data["reason"] for data in of(events, ChunkType.RETRY)] == ["loading"]
         assert [row.kind for row in await rows(atelier, events)] == ["queue", "reply"]
+
+
+class Endless:
+    """A server that does not keep to ``max_tokens`` and never stops writing."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.written = 0
+        self.closed = False
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta]:
+        self.asked.append(request.max_tokens)
+        try:
+            while self.written < 10_000_000:
+                self.written += 500
+                yield TextDelta(content="word " * 100)
+        finally:
+            self.closed = True
+
+
+async def test_a_server_that_never_stops_writing_is_cut_at_what_was_reserved(open_atelier: Opener) -> None:
+    model = Endless()
+    async with open_atelier(model_factory=lambda _agent: model) as atelier:
+        workflow = await atelier.workflows.create()
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(budget=Budget(max_tokens=8000), tools=()))
+        await atelier.runs.wait(run_id)
+        said = (await atelier.workflows.transcript(workflow.id))[-1].message
+    assert model.closed
+    assert model.written < 3 * 3.2 * (model.asked[0] + 200)
+    assert said.details == {"finish_reason": "length"}, "cut, and Go on is offered"
+    assert said.usage is not None
+    assert said.usage.tokens_output > 8000, "what was written beyond it counts"

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict
 
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chunks import ChunkType
+from atelier_desk.domain.parts import ResultPart
 
 
 class Payload(Model):
@@ -108,6 +110,7 @@ class ToolStart(Payload, chunk=ChunkType.TOOL_START):
     section: str = ""
     effect: str = ""
     risk: str = ""
+    presentation: Presentation = Presentation()
     server: str = ""
     via: str = ""
 
@@ -128,6 +131,7 @@ class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
     duration_ms: int = 0
     truncated: bool = False
     error: str = ""
+    parts: tuple[ResultPart, ...] = ()
 
 
 class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
@@ -142,6 +146,9 @@ class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
     reason: str = ""
     arguments: dict[str, Any] = {}
     details: dict[str, Any] = {}
+    effect: str = ""
+    presentation: Presentation = Presentation()
+    subjects: dict[str, Any] = {}
     lineage: tuple[dict[str, str], ...] = ()
     timeout_s: float = 0.0
     round: int = 0
@@ -238,6 +245,7 @@ class TaskDelete(TaskNews, chunk=ChunkType.TASK_DELETE):
 
 class AskedQuestion(Payload):
     question_id: str = ""
+    call_id: str = ""
     question: str = ""
     question_type: str = ""
     text_required: bool = False

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.services import ToolServices
 
 log = logging.getLogger(__name__)
 
@@ -140,9 +141,9 @@ class Atelier:
         def __getattr__(self, name: str) -> Any:
             """Make a service, or the registry of tools, at its first use."""
             if name == "registry":
-                from atelier_desk.tools.registry import create_default_tool_registry
+                from atelier_desk.tools.default import create_default_tool_registry
 
-                made: Any = create_default_tool_registry()
+                made: Any = create_default_tool_registry(self.tool_services)
             elif name in SERVICES:
                 made = getattr(import_module(f"atelier_desk.engine.services.{name}"), SERVICES[name])(self)
             else:
@@ -323,6 +324,13 @@ class Atelier:
         return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
 
     @cached_property
+    def tool_services(self) -> ToolServices:
+        """What the tools work on; ``start`` adds the memory search and the question gate."""
+        from atelier_desk.tools.services import ToolServices
+
+        return ToolServices(memories=self.repos.memories, reports=self.repos.reports)
+
+    @cached_property
     def given_tools(self) -> GivenTools:
         """The functions that were given to runs as tools."""
         from atelier_desk.engine.given_tools import GivenTools
@@ -443,6 +451,7 @@ class Atelier:
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        self.tool_services.memory_search = self.memory_search
         if embedder is not None:
             return
         if needs_server(settings.embedder):
@@ -475,6 +484,7 @@ class Atelier:
             return len(await self.repos.questions.pending(workflow_id))
 
         self.gate = WorkflowQuestionGate(pending, self.clock)
+        self.tool_services.questions = self.gate
         gateway: ModelGateway
         if model_factory is not None:
             gateway = FactoryGateway(model_factory)
@@ -490,8 +500,6 @@ class Atelier:
             gateway=DirectCallGateway(gateway),
             clock=self.clock,
             default_agent=self._default_agent,
-            memory_search=self.memory_search,
-            questions=self.gate,
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
             fault=fault or no_fault,

@@ -49,10 +49,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-def _named(row: Workflow, content: str) -> dict[str, str]:
-    """The name a workflow that nobody named gets from its first message, as a column of its row."""
+def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
+    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
     name = name_from(content) if row.name in placeholders() else ""
-    return {"name": name} if name else {}
+    return (row.name, name) if name else None
 
 
 class RunManager:
@@ -194,7 +194,7 @@ class RunManager:
         )
         self._env.journal.learn(row)
         try:
-            await self._env.journal.append(handle, started, message, workflow=_named(row, message.content))
+            await self._env.journal.append(handle, started, message, rename=_rename(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:

@@ -18,7 +18,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.data import Folders
 from atelier_desk.engine.services.tools import ToolService
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -59,9 +59,7 @@ class Engine(FakeAtelier):
         context: Any = SimpleNamespace(registry=self.registry, settings=self.settings)
         self.set("data", "folders", self.folders)
         self.set("tools", "list", ToolService(context).list)
-        rules = ApprovalService(context)
-        for name in ("set_policy", "add_rule", "remove_rule"):
-            self.set("approvals", name, getattr(rules, name))
+        self.set("approvals", "set_policy", ApprovalService(context).set_policy)
 
     def _update(self, **fields: Any) -> Settings:
         self.kept = self.kept.model_copy(update=fields)

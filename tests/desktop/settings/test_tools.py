@@ -147,13 +147,13 @@ async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, f
     folds = {each.objectName().removeprefix("tool-fold-") for each in page.tools.findChildren(QPushButton)}
     assert folds == registered
     head = find("tool-fold-CalculatorTool")
-    assert head.accessibleName() == "CalculatorTool, folded"
+    assert head.accessibleName() == "Calculator · CalculatorTool, folded"
     head.click()
-    assert head.accessibleName() == "CalculatorTool, open"
+    assert head.accessibleName() == "Calculator · CalculatorTool, open"
     shown = texts(head.parentWidget())
     assert atelier.registry.get_tool("CalculatorTool").description.strip() in shown
     assert "operation *" in shown
     page.tools.retranslate()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "CalculatorTool, open"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, open"
     find("tool-fold-CalculatorTool").click()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "CalculatorTool, folded"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, folded"

@@ -286,6 +286,7 @@ class Transcript:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
             call = Call(data.call_id, data.tool, data.arguments, server=data.server)
+            call.effect, call.presentation = data.effect, data.presentation
             return [self._add_call(event.run_id, event.agent_name, call)]
         entry, call = found
         if call.status != "asked":
@@ -310,7 +311,9 @@ class Transcript:
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
-        return [self._add_call(event.run_id, event.agent_name, Call(data.call_id, data.tool, data.arguments, "asked"))]
+        call = Call(data.call_id, data.tool, data.arguments, "asked")
+        call.effect, call.presentation = data.effect, data.presentation
+        return [self._add_call(event.run_id, event.agent_name, call)]
 
     def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
         found = self._find_call(event.run_id, data.call_id)
@@ -325,7 +328,7 @@ class Transcript:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
             return []
-        found[1].progress = data.progress
+        found[1].progress, found[1].progress_text = data.progress, data.content
         return [("update", found[0])]
 
     def _on_tool_end(self, event: StreamEvent, data: payloads.ToolEnd) -> list[Change]:
@@ -335,9 +338,9 @@ class Transcript:
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
             call.status = "ok" if data.success else "timeout" if timed_out(data.result) else "error"
-        call.result, call.error = data.result, data.error
+        call.result, call.error, call.parts = data.result, data.error, data.parts
         call.duration_ms, call.truncated = data.duration_ms, data.truncated
-        call.progress = None
+        call.progress, call.progress_text = None, ""
         return [("update", entry)]
 
     def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
@@ -358,7 +361,7 @@ class Transcript:
         else:
             change = ("update", entry)
         if all(known.question_id != asked.question_id for known in entry.asked):
-            entry.asked.append(Asked(asked.question_id, asked.question))
+            entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
         return [change]
 
     def _on_question_over(self, data: payloads.UserQuestionComplete) -> list[Change]:

@@ -39,8 +39,9 @@ class ApprovalHeader(QWidget):
         self._waits = True
         self._icon = QLabel(self)
         self._title = control(label("", "strong", self, wrap=True), "approval-title")
+        self._call = control(label("", "muted", self, wrap=True), "approval-summary")
         self._lineage = control(label("", "small", self, wrap=True), "approval-lineage")
-        for text in (self._title, self._lineage):
+        for text in (self._title, self._call, self._lineage):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
         self.show_button = control(IconButton("message-square", parent=self, size=13), "approval-show", on=lambda: self.show_wanted.emit())
@@ -66,12 +67,15 @@ class ApprovalHeader(QWidget):
         self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
         line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._top, 1), spacing=8)
         below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
-        fill(QVBoxLayout(self), line, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(self), line, self._call, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
 
     def show_request(self, request: ApprovalRequest, where: str) -> None:
         """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
+        told = wording.summary(request)
+        self._call.setText(told)
+        self._call.setVisible(bool(told))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
         self._place.setText(f"{where} · {ago(request.created_at)}")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
@@ -26,10 +26,11 @@ class ToolFold(QWidget):
         self.head = control(QPushButton(self), f"tool-fold-{info.name}", look="row", on=self.toggle)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
         self._chevron = QLabel(self.head)
+        self._icon = QLabel(self.head)
         summary = control(ElidedLabel(self._summary(), self.head), look="muted")
-        name = label(info.name, "strong", self.head)
-        fill(QHBoxLayout(self.head), self._chevron, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
-        for part in (self._chevron, name, summary):
+        name = label(self._title(), "strong", self.head)
+        fill(QHBoxLayout(self.head), self._chevron, self._icon, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
+        for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
         theme().changed.connect(self._dress)
@@ -51,7 +52,10 @@ class ToolFold(QWidget):
         self._dress()
 
     def _summary(self) -> str:
-        return _(SUMMARIES[self.info.name]) if self.info.name in SUMMARIES else (self.info.told.splitlines() or [""])[0]
+        return _(self.info.purpose) or (self.info.told.splitlines() or [""])[0]
+
+    def _title(self) -> str:
+        return f"{_(self.info.title)} · {self.info.name}" if self.info.title else self.info.name
 
     def _build(self) -> QWidget:
         body = QWidget(self)
@@ -80,8 +84,9 @@ class ToolFold(QWidget):
         self.head.setFixedHeight(look.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"
         self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
+        self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("folded")
-        self.head.setAccessibleName(f"{self.info.name}, {state}")
+        self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(self._summary())
 
 

@@ -72,7 +72,7 @@ Plan = Ready | CutResults | Summarise | Shorten
 def entry_tokens(entry: Entry, factor: float) -> float:
     """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
     size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
-    return (size + provider_tokens(entry.provider_data, entry.calls) + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
+    return (size + provider_tokens(entry.provider_data, entry.calls) + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def provider_tokens(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> int:
@@ -100,14 +100,19 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     return sizes
 
 
-def sendable(state: RunState) -> tuple[Entry, ...]:
-    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept."""
+def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
+    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
+
+    A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
+    """
     agent = state.agent
 
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
 
     def entry(each: Entry) -> Entry:
+        if each.kind is EntryKind.RESULT and each.images and not sees:
+            return replace(each, images=())
         if all(own(data) for data in provider_parts(each.provider_data, each.calls)):
             return each
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
@@ -135,6 +140,7 @@ def plan(
     window: int,
     factor: float = 1.0,
     tool_tokens: int = 0,
+    sees: bool = True,
 ) -> Plan:
     """The next request, or what has to be compacted before it.
 
@@ -142,6 +148,7 @@ def plan(
         window: tokens the model can see.
         factor: what our estimate is multiplied by for this model (learned from the server's own counts).
         tool_tokens: estimated tokens of the tools' definitions.
+        sees: the model is known to see pictures.
 
     Raises:
         ContextOverflowError: the instructions and tools alone do not leave room for a message.
@@ -158,7 +165,7 @@ def plan(
             used=int(fixed),
             window=window,
         )
-    conversation = sendable(state)
+    conversation = sendable(state, sees=sees)
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:
@@ -175,7 +182,8 @@ def plan(
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
-    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and not e.pinned and len(shortened(e.text)) < len(e.text))
+    results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.pinned]
+    return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
 def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
@@ -255,8 +263,8 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                message = ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success)
-                out.append((message, entry))
+                result = {"tool_call_id": entry.call_id, "name": name, "success": entry.success, "images": entry.shown_images}
+                out.append((ChatMessage(role=Role.TOOL, content=entry.text, **result), entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:

@@ -144,7 +144,7 @@ class MemoryService:
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
-        return await self._index(checks.changed(memory, _("memory"), **fields, updated_at=self._context.clock.now()))
+        return await self._index(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
 
     async def delete(self, memory_id: str) -> Memory:
         """Forget a memory; gives it, and ``undo_delete`` brings it back while the program runs."""

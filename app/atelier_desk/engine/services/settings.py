@@ -24,6 +24,7 @@ class SettingsService:
 
     async def update(self, **fields: Any) -> Settings:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
+        The standing rules are changed by ``ApprovalService`` alone.
 
         After a switch of the embedder the memories' vectors are computed again in the background; full text finds them meanwhile.
 
@@ -35,7 +36,7 @@ class SettingsService:
 
     async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self.get()
-        new = checks.changed(old, _("settings"), **fields)
+        new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.allowed)
         if new == old:
             return old
         if new.embedder != old.embedder:

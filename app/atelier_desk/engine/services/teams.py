@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.branches import turns, with_sub_agents
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.stream import StreamEvent
@@ -130,8 +130,7 @@ class TeamService:
             if tape is None or min(seq, last) > tape.until:
                 links = self._context.repos.runs.links(workflow_id)
                 events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
-                branch = with_sub_agents(runs, turns(runs, row.correlation_id or row.id))
-                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch, until=last)
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
             self._tapes.move_to_end(root_run_id)
             while len(self._tapes) > TAPES_KEPT:
                 self._tapes.popitem(last=False)

@@ -29,7 +29,7 @@ class ToolInfo:
     """A tool to be shown.
 
     Attributes:
-        section: an English text to be translated where it is known; empty for a control tool, which every agent has.
+        section, title, purpose: English texts to be translated where they are known; a control tool, which every agent has, has no section.
         told: what models are told of it.
     """
 
@@ -37,6 +37,9 @@ class ToolInfo:
     section: str
     told: str
     risk: RiskName
+    title: str = ""
+    purpose: str = ""
+    icon: str = ""
     parameters: tuple[ParameterInfo, ...] = ()
 
 
@@ -73,7 +76,7 @@ def _info(tool: Tool, section: str) -> ToolInfo:
     parameters = tuple(
         ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
     )
-    return ToolInfo(tool.name, section, tool.description.strip(), tool.risk.value, parameters)
+    return ToolInfo(tool.name, section, tool.description.strip(), tool.risk.value, tool.title, tool.purpose, tool.icon, parameters)
 
 
 def _kind(schema: dict[str, Any]) -> str:

@@ -6,11 +6,13 @@ import builtins
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
 from atelier_desk.engine.services import checks
@@ -19,6 +21,7 @@ from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.naming import numbered
 from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
+from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader
@@ -219,6 +222,19 @@ class WorkflowService:
         is now, and leave out the missing ones."""
         reports = await self._context.repos.reports.list(workflow_id)
         return [report.name for report in reports if not (await self._report_text(report))[1]]
+
+    async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
+        """Write a file that a tool made and the workflow keeps where a person wants it.
+
+        Raises:
+            StorageError: ``damaged_file``, it is not as it was kept.
+            UsageError: it cannot be written there.
+        """
+        data = await self._context.repos.artefacts.read(workflow_id, artefact)
+        try:
+            await in_storage_thread(path.write_bytes, data)
+        except OSError as error:
+            raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB."""

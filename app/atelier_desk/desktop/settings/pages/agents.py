@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
+from atelier_desk.desktop.settings.tool_boxes import ToolChoice
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -35,7 +35,7 @@ JSON_KINDS = N_("Agent file (*.json)")
 def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
     """The tools an agent can be given, by section; control tools are always there."""
     lines = ((info, info.told.splitlines()) for info in infos if info.section)
-    return [ToolChoice(info.name, info.section, SUMMARIES.get(info.name, told[0] if told else "")) for info, told in lines]
+    return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents"))
