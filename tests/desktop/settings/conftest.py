@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services.approvals import ApprovalService
+from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.data import Folders
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry
@@ -31,8 +31,8 @@ class Engine(FakeAtelier):
             Agent(id="a2", config=AgentConfig(name="Researcher", provider="Ollama", model="qwen3:4b")),
         ]
         providers = [
-            ProviderConfig(name="local", kind=ProviderKind.LOCAL),
-            ProviderConfig(name="Ollama", kind=ProviderKind.OLLAMA, base_url="http://localhost:11434"),
+            ProviderConfig(name="local", kind="local"),
+            ProviderConfig(name="Ollama", kind="ollama", base_url="http://localhost:11434"),
         ]
         models = [
             ModelInfo(provider="local", name="starter", context_window=8192, starter=True),
@@ -40,7 +40,7 @@ class Engine(FakeAtelier):
             ModelInfo(provider="Ollama", name="nomic", embedding=True),
         ]
         super().__init__(
-            settings={"get": lambda: self.kept, "update": self._update},
+            settings={"get": lambda: self.kept, "update": self._update, "set": self._set},
             agents={"list": agents, "default": agents[0], "save": lambda config, id=None: Agent(id=id or "new", config=config)},
             providers={
                 "list": providers,
@@ -56,10 +56,13 @@ class Engine(FakeAtelier):
         self.kept = Settings()
         self.folders = Folders(root, root / "logs", root / "tools")
         self.registry = create_default_tool_registry()  # type: ignore[assignment]
-        context: Any = SimpleNamespace(registry=self.registry, settings=self.settings)
+        context: Any = SimpleNamespace(registry=self.registry)
         self.set("data", "folders", self.folders)
         self.set("tools", "list", ToolService(context).list)
-        self.set("approvals", "set_policy", ApprovalService(context).set_policy)
+
+    def _set(self, key: str, value: Any) -> Settings:
+        name, _dot, inside = key.partition(".")
+        return self._update(**{name: checks.inside(getattr(self.kept, name), key, inside, value)})
 
     def _update(self, **fields: Any) -> Settings:
         self.kept = self.kept.model_copy(update=fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import json
 from typing import Any
@@ -39,8 +38,6 @@ class ApprovalService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._changing = asyncio.Lock()
-        """Two changes at once must not each write back what the other one replaced."""
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
         """What waits for a decision, in the order it was asked; of all workflows, or of one."""
@@ -136,16 +133,6 @@ class ApprovalService:
         except NotFoundError:
             raise NotFoundError(_NO_RULE[rule.what], target=rule.target) from None
         self._context.bus.changed("settings", "approvals")
-
-    async def set_policy(self, **fields: Any) -> None:
-        """Change some of the approval settings, and leave the others as they are by then.
-
-        Raises:
-            UsageError: a value out of bounds.
-        """
-        async with self._changing:
-            settings = await self._context.settings.get()
-            await self._context.settings.update(approvals=settings.approvals.model_copy(update=fields))
 
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:
