@@ -133,7 +133,7 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
 
 
 def test_problems_become_toasts(program: Program) -> None:
-    program.bridge.failed.emit(StorageError("The disk is {state}.", state="full"))
+    program.bridge.failed.emit("The disk is full.")
     toast = program.window.findChild(QWidget, "toast")
     assert toast.accessibleName() == "The disk is full."
 

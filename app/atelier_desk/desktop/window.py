@@ -19,7 +19,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
 from atelier_desk.desktop.window_actions import WindowActions
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -91,7 +91,7 @@ class MainWindow(Translated, WindowActions):
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
-        self.bridge.failed.connect(self.show_problem)
+        self.bridge.failed.connect(self.toasts.show)
         theme().changed.connect(self._size_columns)
 
     # -- life -----------------------------------------------------------------------------------------------------------------
@@ -154,11 +154,6 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
         self.pages.setCurrentWidget(self.middle)
-
-    def show_problem(self, error: object) -> None:
-        """An error that no card shows: a toast in the reader's language."""
-        localized = getattr(error, "localized", None)
-        self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:

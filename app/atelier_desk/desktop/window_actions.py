@@ -50,7 +50,7 @@ class WindowActions(WindowParts):
             run(self.chat.workflow_id)
 
     def _set(self, **fields: Any) -> None:
-        self.bridge.do(lambda a: a.settings.update(**fields))
+        self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
 
     def _size_columns(self) -> None:
         """Give every column its usual width at the present size of text."""

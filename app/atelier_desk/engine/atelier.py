@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.asking import Answer
+    from atelier_desk.engine.doctor import Check
     from atelier_desk.engine.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.given_tools import GivenTool, GivenTools
     from atelier_desk.engine.journal import FaultPoint, Journal
@@ -51,8 +52,10 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
     from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.stepping import SteppingService
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
+    from atelier_desk.engine.services.tools import ToolService
     from atelier_desk.engine.services.workflows import WorkflowService
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
@@ -80,6 +83,8 @@ SERVICES = {
     "settings": "SettingsService",
     "data": "DataService",
     "own_tools": "OwnToolService",
+    "tools": "ToolService",
+    "stepping": "SteppingService",
 }
 """The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
@@ -91,7 +96,7 @@ class Atelier:
         bus: stream events and change notices.
         runs: starts and steers runs.
         workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
-            own_tools: the services.
+            own_tools, tools, stepping: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -119,6 +124,8 @@ class Atelier:
     settings: SettingsService
     data: DataService
     own_tools: OwnToolService
+    tools: ToolService
+    stepping: SteppingService
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
@@ -359,6 +366,12 @@ class Atelier:
             self.memories.start_reembed()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
+
+    async def check_up(self) -> list[Check]:
+        """Look whether everything is as it should be; see ``doctor.checks``."""
+        from atelier_desk.engine.doctor import checks
+
+        return await checks(self)
 
     async def _warm(self) -> None:
         try:

@@ -16,7 +16,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events import Dispatch, Ended, LimitKind, RunStarted, UserMessage
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.answering import Answering
@@ -317,7 +317,7 @@ class RunManager:
         await self._watch.close()
         await self._runs.close()
 
-    def _changed(self, topic: str, id: str) -> None:
+    def _changed(self, topic: Topic, id: str) -> None:
         if topic == "settings":
             self._settings = None
 

@@ -16,6 +16,8 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.data import Folders
+from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -44,6 +46,7 @@ class Engine(FakeAtelier):
                 "list": providers,
                 "models": lambda name: [info for info in models if info.provider == name],
                 "detect": [],
+                "keeps_keys": True,
                 "test": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
@@ -51,10 +54,11 @@ class Engine(FakeAtelier):
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()
-        self.memories.__dict__["reembedding"] = None
-        self.__dict__["registry"] = create_default_tool_registry()
-        self.__dict__["vault"] = SimpleNamespace(persistent=True)
-        self.__dict__["datadir"] = SimpleNamespace(root=root, logs=root / "logs", tools=root / "tools")
+        self.folders = Folders(root, root / "logs", root / "tools")
+        self.registry = create_default_tool_registry()  # type: ignore[assignment]
+        context: Any = SimpleNamespace(registry=self.registry)
+        self.set("data", "folders", self.folders)
+        self.set("tools", "list", ToolService(context).list)
 
     def _set(self, key: str, value: Any) -> Settings:
         name, _dot, inside = key.partition(".")

@@ -50,7 +50,7 @@ async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, ate
 
 
 async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, find: Find, atelier: Engine) -> None:
-    atelier.__dict__["vault"] = SimpleNamespace(persistent=False)
+    atelier.set("providers", "keeps_keys", False)
     atelier.set("providers", "set_key", False)
     await page.load()
     await choose(page, "Ollama")

@@ -134,11 +134,11 @@ async def test_the_folder_is_opened_and_the_example_copied(page: Any, find: Find
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     find("own-tools-open").click()
-    assert opened == [str(atelier.datadir.tools)]
+    assert opened == [str(atelier.folders.tools)]
     find("own-tools-copy").click()
     assert QGuiApplication.clipboard().text() == EXAMPLE
     data = EXAMPLE.encode()
-    (tool,) = run(ToolFile("example.py", atelier.datadir.tools / "example.py", DIGEST, data, FileStatus.CONFIRMED))
+    (tool,) = run(ToolFile("example.py", atelier.folders.tools / "example.py", DIGEST, data, FileStatus.CONFIRMED))
     assert tool.name == "word_count"
 
 

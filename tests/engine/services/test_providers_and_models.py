@@ -231,7 +231,7 @@ async def test_a_list_leaves_out_servers_that_are_off(open_atelier: Opener) -> N
 
 async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        offered = atelier.models.catalogue()
+        offered = await atelier.models.catalogue()
         assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
         assert await atelier.models.downloads() == []
         part = atelier.datadir.models / f"{offered[0].file}.part"

@@ -95,7 +95,7 @@ class AgentPage(Translated, QWidget):
         self.view.set_entries([])
         self.composer.set_draft("")
         self._show()
-        self._bridge.start(self._load(run_id, message_id))
+        self._bridge.jobs.start(self._load(run_id, message_id))
 
     def _reveal(self, message_id: str) -> None:
         found = next((entry for entry in self.view.entries if message_id and entry.id == message_id), None)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 EntryKind = Literal["user", "assistant", "notice"]
 ChangeKind = Literal["append", "update", "stream", "remove"]
-NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
 LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being read from the disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty"})

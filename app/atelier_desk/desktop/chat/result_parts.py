@@ -151,4 +151,4 @@ class PartView(Translated, QWidget):
     def _save(self, path: Path) -> None:
         part, bridge, workflow_id = self._part, self._host.bridge, self._host.team.workflow_id
         if bridge is not None and isinstance(part, ArtefactPart):
-            bridge.do(lambda a: a.workflows.save_artefact(workflow_id, part, path))
+            bridge.jobs.start(bridge.engine.workflows.save_artefact(workflow_id, part, path))

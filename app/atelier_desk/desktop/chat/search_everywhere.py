@@ -112,10 +112,10 @@ class SearchEverywhere(QDialog):
         """Ask the engine; an earlier question that still runs is dropped."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-        self._task = self._bridge.start(self._search(self.field.text().strip()))
+        self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
 
     async def _search(self, needle: str) -> None:
-        hits = await self._bridge.call(lambda a: a.workflows.search(needle)) if needle else []
+        hits = await self._bridge.engine.workflows.search(needle) if needle else []
         self._model.clear()
         for hit in hits:
             item = QStandardItem()

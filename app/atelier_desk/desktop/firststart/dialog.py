@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.firststart.model_step import ModelStep
 from atelier_desk.desktop.firststart.steps import GoalStep, Step, WelcomeStep
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
 from atelier_desk.domain.settings import Settings
@@ -68,7 +68,7 @@ class FirstStart(Translated, QDialog):
         return row
 
     async def _load(self) -> None:
-        settings: Settings = await self._bridge.call(lambda a: a.settings.get())
+        settings: Settings = await self._bridge.engine.settings.get()
         self.welcome.show_settings(settings)
 
     # moving -------------------------------------------------------------------------------------------------------------------------
@@ -107,15 +107,10 @@ class FirstStart(Translated, QDialog):
     async def _begin(self, goal: str) -> None:
         """Start a workflow with an example goal, and finish."""
         self.goals.set_busy(True)
-
-        async def start(atelier: Any) -> str:
-            agent = await atelier.agents.default()
-            workflow = await atelier.workflows.create(goal, agent.id)
-            await atelier.runs.send(workflow.id, goal)
-            return str(workflow.id)
-
+        engine = self._bridge.engine
         try:
-            workflow_id: str = await self._bridge.call(start)
+            workflow_id = (await engine.workflows.create(goal, (await engine.agents.default()).id)).id
+            await engine.runs.send(workflow_id, goal)
         except Exception as error:
             self.show_error(error_text(error))
             return
@@ -128,7 +123,7 @@ class FirstStart(Translated, QDialog):
         """However it ends (finished, skipped, Esc), it does not come again by itself."""
         if not self._leaving:
             self._leaving = True
-            self._bridge.do(lambda a: a.settings.update(first_start_done=True))
+            self._bridge.jobs.start(self._bridge.engine.settings.update(first_start_done=True))
         super().done(result)
 
     def show_error(self, text: str) -> None:

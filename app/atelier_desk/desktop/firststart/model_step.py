@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLine
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
-from atelier_desk.desktop.firststart.trial import Trial, chat_models, try_model, with_model
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.firststart.trial import chat_models, with_model
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.widgets import control, fill, label, say
@@ -96,7 +96,7 @@ class ModelStep(Step):
         next((card.radio for card in self.cards if card.radio.isChecked()), self.starter.radio).setFocus()
 
     async def _look(self) -> None:
-        found = await self._bridge.call(lambda a: a.providers.detect())
+        found = await self._bridge.engine.providers.detect()
         for server in found:
             self._add_found(server)
         self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server answers on this computer."))
@@ -186,18 +186,18 @@ class ModelStep(Step):
         name = config.name if config is not None else builtin_type().kind
         try:
             if config is not None:
-                known = {each.name for each in await self._bridge.call(lambda a: a.providers.list())}
-                await self._bridge.call(lambda a: a.providers.save(config, new=name not in known))
+                known = {each.name for each in await self._bridge.engine.providers.list()}
+                await self._bridge.engine.providers.save(config, new=name not in known)
                 if key:
-                    await self._bridge.call(lambda a: a.providers.set_key(name, key))
+                    await self._bridge.engine.providers.set_key(name, key)
             if not model or card.name in self._hosted:
-                offered: list[ModelInfo] = chat_models(await self._bridge.call(lambda a: a.providers.models(name)))
+                offered: list[ModelInfo] = chat_models(await self._bridge.engine.providers.models(name))
                 names = [info.name for info in offered]
                 model = model if model in names or not names else names[0]
             if not model:
                 self._fail(_("This server has no list of models; enter the name of the model yourself."))
                 return
-            trial: Trial = await self._bridge.call(lambda a: try_model(a, name, model))
+            trial = await self._bridge.engine.providers.try_model(name, model)
         except Exception as error:
             self._fail(await self._reason(config, error))
             return
@@ -214,7 +214,7 @@ class ModelStep(Step):
         if config is None or not isinstance(error, ProviderError) or not doubtful(error):
             return error_text(error)
         try:
-            health: ProviderHealth = await self._bridge.call(lambda a: a.providers.test(config.name))
+            health: ProviderHealth = await self._bridge.engine.providers.test(config.name)
         except AtelierError:
             return error_text(error)
         return error_text(error) if health.ok else health.message
@@ -225,9 +225,9 @@ class ModelStep(Step):
     async def leave(self) -> bool:
         """Give the default agent the model that answered."""
         name, model = self._tried or (builtin_type().kind, STARTER)
-        agent: Agent = await self._bridge.call(lambda a: a.agents.default())
+        agent: Agent = await self._bridge.engine.agents.default()
         if (agent.config.provider, agent.config.model) != (name, model):
-            await self._bridge.call(lambda a: a.agents.save(with_model(agent.config, name, model), agent.id))
+            await self._bridge.engine.agents.save(with_model(agent.config, name, model), agent.id)
         return True
 
     def retranslate(self) -> None:

@@ -85,7 +85,7 @@ class WelcomeStep(Step):
 
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
-        await self._bridge.call(lambda a: a.settings.update(language=language, theme=mode))
+        await self._bridge.engine.settings.update(language=language, theme=mode)
         return True
 
     def enter(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,14 +162,7 @@ class ActivityPane(Pane):
         """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
         if not workflow_id:
             return
-
-        async def replay(atelier: Any) -> tuple[str, list[StreamEvent]]:
-            workflow = await atelier.workflows.get(workflow_id)
-            if not workflow.head_run_id:
-                return "", []
-            return workflow.head_run_id, [event async for event in atelier.runs.replay(workflow_id, workflow.head_run_id)]
-
-        root, past = await self.bridge.call(replay)
+        root, past = await self.bridge.engine.teams.replay(workflow_id)
         if workflow_id == self.workflow_id:
             live = self._meanwhile or []
             self.log.clear()
@@ -271,10 +265,12 @@ class ActivityPane(Pane):
         if action == "open":
             self.agent_opened.emit(run_id)
             return
-        self.jobs.once((action, run_id), lambda: self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
+        runs = self.bridge.engine.runs
+        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+        self.jobs.once((action, run_id), lambda: act[action](run_id))
 
     def _say(self, run_id: str, text: str) -> None:
-        self.jobs.once(("say", run_id, text), lambda: self.bridge.call(lambda a: a.runs.message(run_id, text)))
+        self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.message(run_id, text))
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""

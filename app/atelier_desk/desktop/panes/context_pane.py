@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
@@ -24,7 +24,7 @@ from atelier_desk.desktop.panes import context_text as words
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context_parts import PartsBar
 from atelier_desk.desktop.panes.seen_pane import SeenPane
-from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
+from atelier_desk.desktop.panes.turns import TurnPicker
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
@@ -184,21 +184,19 @@ class ContextPane(SeenPane):
 
     async def read(self, workflow_id: str) -> None:
         wanted, run_id, seq = self.turn.wanted, self._run_id, self._seq
-
-        async def read(atelier: Any) -> tuple[Any, Any, str, Any, Any]:
-            turns = await read_turns(atelier, workflow_id)
-            asked = (await atelier.repos.runs.get(run_id)).correlation_id or run_id if run_id else wanted
-            root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
-            if not root:
-                return turns, [], "", [], None
-            tree = await atelier.teams.tree(workflow_id, root)
-            agents = [node for node in tree.walk() if node.started_at is not None]
+        engine = self.bridge.engine
+        turns = await engine.teams.turns(workflow_id)
+        asked = await engine.teams.root_of(run_id) if run_id else wanted
+        root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
+        agents: list[AgentNode] = []
+        requests: list[RequestSummary] = []
+        shown, request = "", None
+        if root:
+            agents = [node for node in (await engine.teams.tree(workflow_id, root)).walk() if node.started_at is not None]
             shown = run_id if any(node.run_id == run_id for node in agents) else root
-            requests = list(await atelier.inspector.requests(shown))
+            requests = await engine.inspector.requests(shown)
             chosen = next((each for each in requests if each.seq == seq), requests[-1] if requests else None)
-            return turns, agents, shown, requests, await atelier.inspector.request(shown, chosen.seq) if chosen is not None else None
-
-        turns, agents, shown, requests, request = await self.bridge.call(read)
+            request = await engine.inspector.request(shown, chosen.seq) if chosen is not None else None
         if workflow_id != self.workflow_id:
             return
         if (run_id, seq) != (self._run_id, self._seq):
@@ -219,7 +217,7 @@ class ContextPane(SeenPane):
             self.jobs.start(self._read_request(self.requests[row]), "request")
 
     async def _read_request(self, summary: RequestSummary) -> None:
-        request = await self.bridge.call(lambda a: a.inspector.request(summary.run_id, summary.seq))
+        request = await self.bridge.engine.inspector.request(summary.run_id, summary.seq)
         if summary in self.requests:
             self.request = request
             self._show_request()
@@ -371,16 +369,16 @@ class ContextPane(SeenPane):
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
             origin, pinned = sent.origin, not sent.pinned
-            self.jobs.once(("pin", origin), lambda: self._then_read(lambda a: a.runs.pin(workflow_id, origin, pinned)))
+            self.jobs.once(("pin", origin), lambda: self._then_read(self.bridge.engine.runs.pin(workflow_id, origin, pinned)))
 
     def _undo(self) -> None:
         left, workflow_id = self._current_left(), self.workflow_id
         if left is not None:
             origin = left.origin
-            self.jobs.once(("undo", origin), lambda: self._then_read(lambda a: a.runs.undo_compaction(workflow_id, origin)))
+            self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.undo_compaction(workflow_id, origin)))
 
-    async def _then_read(self, function: Callable[[Any], Any]) -> None:
-        await self.bridge.call(function)
+    async def _then_read(self, work: Coroutine[Any, Any, object]) -> None:
+        await work
         self.reload()
 
     def copy_json(self) -> None:

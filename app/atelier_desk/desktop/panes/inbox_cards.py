@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField

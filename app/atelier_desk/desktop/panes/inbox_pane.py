@@ -16,11 +16,11 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
-from atelier_desk.domain.workflow import Workflow
 from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 _Card = QuestionCard | ApprovalCard | ParentQuestionCard
 MINUTE_MS = 60_000
@@ -72,7 +72,7 @@ class InboxPane(Pane):
         """The inbox is the same for every workflow."""
         self.workflow_id = workflow_id
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         """Only names of workflows come from here, so nothing is read while nothing waits."""
         if topic in self.topics and self._waiting():
             self.reload_soon()
@@ -81,7 +81,7 @@ class InboxPane(Pane):
         self.jobs.start(self._load_names(), "load")
 
     async def _load_names(self) -> None:
-        workflows: list[Workflow] = await self.bridge.call(lambda a: a.workflows.list())
+        workflows = await self.bridge.engine.workflows.list()
         self._names = {workflow.id: workflow.name for workflow in workflows}
         self._show()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory_filters import MemoryFilters
 from atelier_desk.desktop.panes.memory_list import MemoryListView, MemoryRow
@@ -21,6 +21,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 PAGE = 100
 DEBOUNCE_MS = 250
@@ -86,7 +87,7 @@ class MemoryPane(Pane):
         in_place, self._in_place = self._in_place, False
         self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         self._in_place = self._in_place or topic in self.topics
         super()._on_changed(topic, _id)
 
@@ -97,7 +98,7 @@ class MemoryPane(Pane):
         if not workflow_id:
             rows: list[MemoryRow] = []
         elif query:
-            found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, **filters))
+            found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
             rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters, size)
@@ -113,7 +114,7 @@ class MemoryPane(Pane):
         self._show()
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
-        page: list[Memory] = await self.bridge.call(lambda a: a.memories.list(limit=size, offset=offset, **filters))
+        page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
         return [MemoryRow(memory) for memory in page]
 
     def _next_page(self) -> None:
@@ -128,8 +129,8 @@ class MemoryPane(Pane):
 
     async def _load_tags(self, workflow_id: str) -> None:
         """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
-        described = await self.bridge.call(lambda a: a.memories.describe(workflow_id))
-        self.filters.set_tags(list((described or {}).get("tags") or []))
+        described = await self.bridge.engine.memories.describe(workflow_id)
+        self.filters.set_tags(list(described.get("tags") or []))
 
     def _show(self) -> None:
         count = self.list.memories.rowCount()
@@ -158,20 +159,20 @@ class MemoryPane(Pane):
         """Open the form of a new memory."""
         if self.workflow_id:
             workflow_id = self.workflow_id
-            self._open_form(None, lambda fields: lambda a: a.memories.add(workflow_id=workflow_id, **fields))
+            self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
 
     def edit(self, memory_id: str) -> None:
         """Open a memory: its text, where it came from, and in a search why it was found."""
         row = self._row(memory_id)
         if row is not None:
-            self._open_form(row, lambda fields: lambda a: a.memories.update(memory_id, **fields))
+            self._open_form(row, lambda fields: self.bridge.engine.memories.update(memory_id, **fields))
 
-    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
+    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Memory]]) -> None:
         dialog = MemoryDialog(row, self.window())
 
         async def save(fields: dict[str, Any]) -> None:
             try:
-                await self.bridge.call(work(fields))
+                await work(fields)
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
@@ -186,13 +187,13 @@ class MemoryPane(Pane):
         self.jobs.once(("delete", memory_id), lambda: self._delete(memory_id))
 
     async def _delete(self, memory_id: str) -> None:
-        await self.bridge.call(lambda a: a.memories.delete(memory_id))
+        await self.bridge.engine.memories.delete(memory_id)
         self.list.memories.remove(memory_id)
         self._show()
         toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
 
     async def _undelete(self, memory_id: str) -> None:
-        await self.bridge.call(lambda a: a.memories.undo_delete(memory_id))
+        await self.bridge.engine.memories.undo_delete(memory_id)
         await self._load(self.workflow_id)
 
     def _menu(self, at: QPoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +116,7 @@ class ReportsPane(Pane):
         self.jobs.start(self._load(self.workflow_id), "load")
 
     async def _load(self, workflow_id: str) -> None:
-        self._reports = await self.bridge.call(lambda a: a.reports.list(workflow_id)) if workflow_id else []
+        self._reports = await self.bridge.engine.reports.list(workflow_id) if workflow_id else []
         known = {report.name for report in self._reports}
         if self._open and self._open not in known and not self.editing:
             self._open = ""
@@ -128,11 +129,11 @@ class ReportsPane(Pane):
     async def _fetch(self, workflow_id: str, name: str) -> None:
         """Read a report's text; one that is not as it was written is shown all the same, and said to be so."""
         try:
-            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name)), False
+            text, damaged = await self.bridge.engine.reports.read(workflow_id, name), False
         except StorageError as error:
             if error.code != "damaged_file":
                 raise
-            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name, check=False)), True
+            text, damaged = await self.bridge.engine.reports.read(workflow_id, name, check=False), True
         self._text, self._damaged = text, damaged
         self.view.set_text(text)
 
@@ -191,7 +192,7 @@ class ReportsPane(Pane):
         self.jobs.start(self._keep(self.workflow_id, self._open))
 
     async def _keep(self, workflow_id: str, name: str) -> None:
-        await self.bridge.call(lambda a: a.reports.accept(workflow_id, name))
+        await self.bridge.engine.reports.accept(workflow_id, name)
         await self._load(workflow_id)
 
     def _set_editing(self, on: bool) -> None:
@@ -219,7 +220,7 @@ class ReportsPane(Pane):
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
         try:
-            await self.bridge.call(lambda a: a.reports.write(workflow_id, name, text))
+            await self.bridge.engine.reports.write(workflow_id, name, text)
         finally:
             self._save.setEnabled(True)
         self._set_editing(False)
@@ -231,17 +232,14 @@ class ReportsPane(Pane):
             self.jobs.once(("delete", name), lambda: self._remove(self.workflow_id, name))
 
     async def _remove(self, workflow_id: str, name: str) -> None:
-        text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
+        text = await self.bridge.engine.reports.delete(workflow_id, name)
         self._open = ""
         done = _("Report “{name}” deleted", name=name)
-
-        def undo() -> None:
-            self.jobs.once(("undo", name), lambda: self._write(workflow_id, name, text))
-
         if text is None:  # its file was gone before
             toast(self, done)
         else:
-            toast(self, done, _("Undo"), undo)
+            again = partial(self._write, workflow_id, name, text)
+            toast(self, done, _("Undo"), lambda: self.jobs.once(("undo", name), again))
         await self._load(workflow_id)
 
     def export(self) -> None:

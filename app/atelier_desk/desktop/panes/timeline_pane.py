@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -12,7 +12,7 @@ from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.timeline_key import TimelineKey
 from atelier_desk.desktop.panes.timeline_list import TimelineList
 from atelier_desk.desktop.panes.timeline_view import ZOOM, TimelineView
-from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
+from atelier_desk.desktop.panes.turns import TurnPicker
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, control, fill, say
 from atelier_desk.domain.base import utc_now
@@ -129,13 +129,10 @@ class TimelinePane(SeenPane):
     async def read(self, workflow_id: str) -> None:
         wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
         self._turns_stale = False
-
-        async def read(atelier: Any) -> tuple[Any, Any]:
-            turns = await read_turns(atelier, workflow_id) if known is None else known
-            root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
-            return turns, await atelier.teams.timeline(root) if root else None
-
-        turns, timeline = await self.bridge.call(read)
+        teams = self.bridge.engine.teams
+        turns = await teams.turns(workflow_id) if known is None else known
+        root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+        timeline = await teams.timeline(root) if root else None
         if workflow_id == self.workflow_id:
             self.turn.set_turns(turns)
             self.timeline = timeline

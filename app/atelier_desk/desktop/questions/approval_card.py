@@ -13,7 +13,7 @@ from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QSho
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
@@ -26,6 +26,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -239,8 +240,11 @@ class ApprovalCard(Translated, QFrame):
         self._check()
 
     async def _refusal(self, arguments: dict[str, Any]) -> str:
-        found: str = await self._bridge.call(lambda a: refusal(a, self.request.tool, arguments))
-        return found
+        try:
+            await self._bridge.engine.tools.check(self.request.tool, arguments)
+        except ToolError as error:
+            return refusal(error)
+        return ""
 
     def _open_menu(self) -> None:
         menu = self.scope_menu()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSplitter,
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.chat.view import ChatView, EntryWidget
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import clock_time, duration
 from atelier_desk.desktop.replay.past import PastSide, PastTeam, show_entries
 from atelier_desk.desktop.replay.player import SPEEDS, Player
@@ -168,7 +168,7 @@ class ReplayView(Translated, QWidget):
     # -- opening --------------------------------------------------------------------------------------------------------------
     async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
         """Show a turn as it was after stream event ``seq``; 0 shows its end."""
-        timeline: Timeline = await self.bridge.call(lambda a: a.teams.timeline(root_run_id))
+        timeline: Timeline = await self.bridge.engine.teams.timeline(root_run_id)
         self.workflow_id, self.root_run_id, self._agent = workflow_id, root_run_id, root_run_id
         self.marks = timeline.marks
         self._names = {run.run_id: run.name for run in timeline.runs}
@@ -227,7 +227,7 @@ class ReplayView(Translated, QWidget):
     async def _read(self) -> None:
         workflow_id, root, seq = self.workflow_id, self.root_run_id, self.seq
         try:
-            snapshot = await self.bridge.call(lambda a: a.teams.at(workflow_id, root, seq))
+            snapshot = await self.bridge.engine.teams.at(workflow_id, root, seq)
         finally:
             self._loading = False
         if (workflow_id, root) != (self.workflow_id, self.root_run_id):

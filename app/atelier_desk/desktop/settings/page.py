@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.jobs import Jobs
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.words import Text
@@ -33,6 +33,7 @@ from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 TEXT, STRETCH_TEXT = 110, 150
 """Room for a row's texts below which its control goes under them; more where the control is a wide one."""
@@ -97,7 +98,7 @@ class SettingsPage(Translated, QWidget):
     ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
     """
 
-    topics: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -163,20 +164,16 @@ class SettingsPage(Translated, QWidget):
     def reload(self) -> None:
         self.jobs.start(self.load(), "load")
 
-    def call(self, work: Callable[[Any], Any], once: str = "") -> None:
-        """A change whose only visible result is the reloaded page; errors are shown. With ``once``, what a button does, it is not done
-        again meanwhile; a value that is set always is."""
+    def call(self, work: Coroutine[Any, Any, object]) -> None:
+        """A change whose only visible result is the reloaded page; errors are shown."""
 
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work
             finally:
                 await self.load()
 
-        if once:
-            self.jobs.once(once, job)
-        else:
-            self.jobs.start(job())
+        self.jobs.start(job())
 
     def find_text(self, words: str) -> QWidget | None:
         """The first control or label that contains every word, for the search across settings."""
@@ -203,7 +200,7 @@ class SettingsPage(Translated, QWidget):
         for field in self._fields:
             field.setMinimumWidth(theme().px(FIELD))
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics and self.isVisible():
             self.reload()
 

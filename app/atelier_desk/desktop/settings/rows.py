@@ -23,6 +23,7 @@ from atelier_desk.domain.settings import Settings
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 Changed = Callable[[Any], object]
 
@@ -120,7 +121,7 @@ class Section:
 class RowsPage(SettingsPage):
     """A page of declared ``sections``; one that shows more than rows builds itself, with ``add`` where a section belongs."""
 
-    topics: tuple[str, ...] = ("settings",)
+    topics: tuple[Topic, ...] = ("settings",)
     sections: ClassVar[tuple[Section, ...]] = ()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -149,7 +150,7 @@ class RowsPage(SettingsPage):
         return self._bound[key][1]
 
     async def load(self) -> None:
-        self.show_settings(await self.bridge.call(lambda a: a.settings.get()))
+        self.show_settings(await self.bridge.engine.settings.get())
 
     def show_settings(self, settings: Settings) -> None:
         """Put the stored values into the controls."""
@@ -162,7 +163,7 @@ class RowsPage(SettingsPage):
 
     def store(self, key: str, value: object) -> None:
         """Change one setting, and show what is kept then."""
-        self.call(lambda a: a.settings.set(key, value))
+        self.call(self.bridge.engine.settings.set(key, value))
 
     def retranslate(self) -> None:
         for field, control in self._bound.values():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -12,60 +10,10 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVB
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
 
 CONTROL_SECTION = N_("Control of the run (every agent has these, but for guided ones)")
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterInfo:
-    """A parameter as models see it; ``kind`` is its JSON type or its allowed values."""
-
-    name: str
-    kind: str
-    required: bool
-    told: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolInfo:
-    """A tool to be shown: ``section``, ``title`` and ``purpose`` are English texts to be translated where they are known; ``told`` is
-    written for models."""
-
-    name: str
-    section: str
-    title: str
-    purpose: str
-    icon: str
-    told: str
-    parameters: tuple[ParameterInfo, ...]
-
-
-def tool_infos(atelier: Any) -> list[ToolInfo]:
-    """Every registered tool, by section, the control tools last. Runs on the engine's side."""
-    from atelier_desk.tools.base import ToolCategory
-
-    registry = atelier.registry
-    found = [_info(tool, section.name) for section in registry.sections.all() for tool in registry.get_tools_by_section(section.id)]
-    return found + [_info(tool, CONTROL_SECTION) for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
-
-
-def _info(tool: Any, section: str) -> ToolInfo:
-    schema = tool.definition().parameters
-    required = schema.get("required", ())
-    parameters = tuple(
-        ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
-    )
-    return ToolInfo(tool.name, section, tool.title, tool.purpose, tool.icon, tool.description.strip(), parameters)
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if "anyOf" in schema:
-        return " | ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
-    kind = str(schema.get("type", ""))
-    return f"{kind}: {_kind(schema['items'])}" if kind == "array" and schema.get("items") else kind
 
 
 class ToolFold(QWidget):
@@ -178,7 +126,7 @@ class ToolList(QWidget):
         section = None
         for info in self._infos:
             if info.section != section:
-                heading = label(_(info.section), "small", self)
+                heading = label(_(info.section or CONTROL_SECTION), "small", self)
                 heading.setContentsMargins(6, 4 if section is None else 12, 0, 4)
                 section = info.section
                 self._column.addWidget(heading)

@@ -230,6 +230,10 @@ class MemoryService:
             self.reembedding = None
             self._context.bus.changed("memory", REEMBED)
 
+    async def reembed_progress(self) -> tuple[int, int] | None:
+        """``reembedding``, for who cannot look at it."""
+        return self.reembedding
+
     def start_reembed(self) -> None:
         """``reembed`` in the background, after a switch of the embedder; one that is under way is stopped first."""
         if self._task is not None:

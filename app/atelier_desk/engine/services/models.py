@@ -154,7 +154,7 @@ class ModelService:
             self._changed(edited)
         return await self.info(provider, model)
 
-    def catalogue(self) -> builtins.list[CatalogueEntry]:
+    async def catalogue(self) -> builtins.list[CatalogueEntry]:
         """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
         return self._downloads.catalogue()
 

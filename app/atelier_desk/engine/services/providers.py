@@ -18,6 +18,7 @@ from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, provider_type
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.services.trial import Trial
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.detect import DetectedServer
 
@@ -131,6 +132,20 @@ class ProviderService:
         config = await self.get(name)
         await asyncio.to_thread(self._context.vault.delete, name)
         await self.save(config.model_copy(update={"has_key": False}))
+
+    async def keeps_keys(self) -> bool:
+        """Whether keys outlive the program: there is a keyring."""
+        return self._context.vault.persistent
+
+    async def try_model(self, name: str, model: str) -> Trial:
+        """Ask a model for a sentence, through the very way that work takes later.
+
+        Raises:
+            ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``trial.SILENCE_S``.
+        """
+        from atelier_desk.engine.services.trial import try_model
+
+        return await try_model(await self.provider(name), model, self._context.clock)
 
     async def detect(self) -> builtins.list[DetectedServer]:
         """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""

@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Report, Workflow
+from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
@@ -41,6 +41,15 @@ class Imported:
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a screen shows of a workflow at first: its newest messages, and its newest run when that is not over or failed."""
+
+    workflow: Workflow
+    entries: tuple[TranscriptEntry, ...]
+    run: Run | None
 
 
 class WorkflowService:
@@ -154,6 +163,24 @@ class WorkflowService:
     async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
         """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
+
+    async def opened(self, workflow_id: str, limit: int = 100) -> Opened:
+        """The workflow with the newest ``limit`` messages of the branch in view."""
+        workflow = await self.get(workflow_id)
+        entries = await self._transcripts.read(workflow, limit=limit)
+        run = await self._context.repos.runs.get(workflow.head_run_id) if workflow.head_run_id else None
+        if run is not None and run.status.final and run.status is not RunStatus.ERROR:
+            run = None
+        return Opened(workflow, tuple(entries), run)
+
+    async def active(self, workflow_id: str) -> str | None:
+        """The id of its root run that is not over."""
+        return self._context.runs.active(workflow_id)
+
+    async def stop(self, workflow_id: str) -> None:
+        """End the turn it works on, if it does."""
+        if (run_id := self._context.runs.active(workflow_id)) is not None:
+            await self._context.runs.cancel(run_id)
 
     async def branches(self, workflow_id: str) -> dict[str, Branch]:
         """By run id, for each turn in view that has versions beside it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
@@ -25,21 +26,17 @@ from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.tools import ToolInfo
 
 COST_MS = 300
 """After this long without a change of the form its prompt is measured again."""
 JSON_KINDS = N_("Agent file (*.json)")
 
 
-def tool_choices(atelier: Any) -> list[ToolChoice]:
-    """The tools an agent can be given, by section; control tools are always there. Runs on the engine's side."""
-    registry = atelier.registry
-    found: list[ToolChoice] = []
-    for section in registry.sections.all():
-        for tool in registry.get_tools_by_section(section.id):
-            first = tool.description.strip().splitlines()[0] if tool.description else ""
-            found.append(ToolChoice(tool.name, section.name, tool.purpose or first, tool.title))
-    return found
+def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
+    """The tools an agent can be given, by section; control tools are always there."""
+    lines = ((info, info.told.splitlines()) for info in infos if info.section)
+    return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents"))
@@ -66,7 +63,7 @@ class AgentsPage(SettingsPage):
             ("duplicate", N_("Duplicate"), lambda: self.jobs.once("duplicate", self._duplicate)),
             ("import", N_("Import…"), lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)),
             ("export", N_("Export…"), self._ask_export),
-            ("default", N_("Use for new workflows"), lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen))),
+            ("default", N_("Use for new workflows"), lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self._chosen))),
             ("delete", N_("Delete"), lambda: self.jobs.once("delete", self._delete)),
         ):
             self.buttons[name] = control(QPushButton(box), f"agent-{name}", text, look="" if name == "new" else "quiet", on=act)
@@ -98,19 +95,19 @@ class AgentsPage(SettingsPage):
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._agents = await self.bridge.call(lambda a: a.agents.list())
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        default: Agent = await self.bridge.call(lambda a: a.agents.default())
+        self._agents = await self.bridge.engine.agents.list()
+        settings: Settings = await self.bridge.engine.settings.get()
+        default: Agent = await self.bridge.engine.agents.default()
         self._default = settings.default_agent_id or default.id
-        self.form.tools.set_choices(await self.bridge.call(tool_choices))
+        self.form.tools.set_choices(tool_choices(await self.bridge.engine.tools.list()))
         self._fill_list()
-        providers = await self.bridge.call(lambda a: a.providers.list())
+        providers = await self.bridge.engine.providers.list()
         self.form.set_models([config.name for config in providers], [])
         if not self._adding and not self.form.edited():
             ids = [agent.id for agent in self._agents]
             self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
             self._select()
-        models = await self.bridge.call(lambda a: a.models.list())
+        models = await self.bridge.engine.models.list()
         self.form.set_models([config.name for config in providers], models)
         self._check()
 
@@ -164,7 +161,7 @@ class AgentsPage(SettingsPage):
         await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
-            self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
+            self.form.cost.show_costs(await self.bridge.engine.agents.prompt_cost(config))
 
     def _say(self, text: str) -> None:
         self.note.setText(text)
@@ -203,7 +200,7 @@ class AgentsPage(SettingsPage):
     async def _store(self, config: AgentConfig) -> None:
         agent_id = None if self._adding else self._chosen
         try:
-            saved: Agent = await self.bridge.call(lambda a: a.agents.save(config, agent_id))
+            saved: Agent = await self.bridge.engine.agents.save(config, agent_id)
         except Exception as error:
             self._say(error_text(error))
             return
@@ -218,13 +215,13 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _duplicate(self) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.duplicate(self._chosen)))
+        await self._show_again(await self.bridge.engine.agents.duplicate(self._chosen))
 
     async def _delete(self) -> None:
         agent = self.current()
         if agent is None:
             return
-        await self.bridge.call(lambda a: a.agents.delete(agent.id))
+        await self.bridge.engine.agents.delete(agent.id)
         self._chosen = ""
         self.form.show_config(agent.config)
 
@@ -235,14 +232,14 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.save(agent.config)))
+        await self._show_again(await self.bridge.engine.agents.save(agent.config))
 
     def import_from(self, path: Path) -> None:
         """Read an agent file."""
 
         async def job() -> None:
             text = await read_text(path)
-            await self._show_again(await self.bridge.call(lambda a: a.agents.import_json(text)))
+            await self._show_again(await self.bridge.engine.agents.import_json(text))
 
         self.jobs.once("import", job)
 
@@ -255,7 +252,7 @@ class AgentsPage(SettingsPage):
         """Write the chosen agent's file."""
 
         async def job() -> None:
-            await write_text(path, await self.bridge.call(lambda a: a.agents.export_json(self._chosen)))
+            await write_text(path, await self.bridge.engine.agents.export_json(self._chosen))
             toast(self, _("Saved as {name}", name=path.name))
 
         self.jobs.start(job())

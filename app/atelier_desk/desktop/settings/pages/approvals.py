@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.questions.approval_wording import rule_text
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.risk_table import RiskTable, tool_risks
+from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import fill, label, say
@@ -142,8 +142,8 @@ class ApprovalsPage(RowsPage):
     # values -------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        tools = await self.bridge.call(tool_risks)
+        settings: Settings = await self.bridge.engine.settings.get()
+        tools = [info for info in await self.bridge.engine.tools.list() if info.section]
         self.show_settings(settings)
         kept = self._kept = settings.approvals
         self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
@@ -155,12 +155,12 @@ class ApprovalsPage(RowsPage):
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
 
     async def _remove(self, rule: AllowRule) -> None:
-        await self.bridge.call(lambda a: a.approvals.remove_rule(rule))
+        await self.bridge.engine.approvals.remove_rule(rule)
         await self.load()
         toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
-        self.call(lambda a: a.approvals.add_rule(rule))
+        self.call(self.bridge.engine.approvals.add_rule(rule))
 
     def retranslate(self) -> None:
         super().retranslate()

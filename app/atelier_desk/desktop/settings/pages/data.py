@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import number, size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
@@ -59,7 +59,7 @@ class DataPage(SettingsPage):
         self.end()
 
     async def load(self) -> None:
-        self._root = await self.bridge.call(lambda a: Path(a.datadir.root))
+        self._root = (await self.bridge.engine.data.folders()).root
         self._place.set_texts(N_("Data folder"), lambda: str(self._root))
 
     def _ask_verify(self) -> None:
@@ -78,12 +78,12 @@ class DataPage(SettingsPage):
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: Text, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+    def _run(self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
         async def job() -> None:
             try:
-                result = await self.bridge.call(work)
+                result = await work()
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
@@ -98,7 +98,7 @@ class DataPage(SettingsPage):
         self._run(
             self.backup_busy,
             N_("Writing and checking the backup…"),
-            lambda a: a.data.backup_create(path),
+            lambda: self.bridge.engine.data.backup_create(path),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
 
@@ -107,7 +107,7 @@ class DataPage(SettingsPage):
         self._run(
             self.backup_busy,
             N_("Checking the backup…"),
-            lambda a: a.data.backup_verify(path),
+            lambda: self.bridge.engine.data.backup_verify(path),
             lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
         )
 
@@ -157,7 +157,7 @@ class DataPage(SettingsPage):
         self._run(
             self.move_busy,
             N_("Exporting…"),
-            lambda a: a.data.export_jsonl(folder),
+            lambda: self.bridge.engine.data.export_jsonl(folder),
             lambda info: _("Exported: {counts}.", counts=_counts(info)),
         )
 
@@ -166,7 +166,7 @@ class DataPage(SettingsPage):
         self._run(
             self.move_busy,
             N_("Importing…"),
-            lambda a: a.data.import_jsonl(folder),
+            lambda: self.bridge.engine.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )
 

@@ -88,15 +88,9 @@ class DiagnosticsPage(SettingsPage):
         self.busy.watch(task, N_("Looking…"))
 
     async def _examine(self) -> None:
-        def examine(atelier: Any) -> Any:
-            from atelier_desk.engine.doctor import checks
-
-            return checks(atelier)
-
-        folder = await self.bridge.call(lambda a: Path(a.datadir.logs))
-        self.log.setPlainText(log_tail(folder))
+        self.log.setPlainText(log_tail((await self.bridge.engine.data.folders()).logs))
         self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
-        self._checks = await self.bridge.call(examine)
+        self._checks = await self.bridge.engine.check_up()
         self._show()
 
     def _show(self) -> None:

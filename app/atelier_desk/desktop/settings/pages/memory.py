@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
@@ -81,10 +81,10 @@ class MemoryPage(SettingsPage):
         self._check()
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        providers: list[ProviderConfig] = await self.bridge.call(lambda a: a.providers.list())
-        described = await self.bridge.call(lambda a: a.memories.describe()) or {}
-        running = await self.bridge.call(lambda a: a.memories.reembedding)
+        settings: Settings = await self.bridge.engine.settings.get()
+        providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
+        described = await self.bridge.engine.memories.describe()
+        running = await self.bridge.engine.memories.reembed_progress()
         self._providers = providers
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
@@ -133,7 +133,7 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.settings.update(embedder=entered))
+                await self.bridge.engine.settings.update(embedder=entered)
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
@@ -146,7 +146,7 @@ class MemoryPage(SettingsPage):
     def _reembed(self) -> None:
         async def job() -> None:
             try:
-                done = await self.bridge.call(lambda a: a.memories.reembed())
+                done = await self.bridge.engine.memories.reembed()
             except Exception as error:
                 self.busy.note(error_text(error), "error")
             else:
@@ -176,7 +176,7 @@ class MemoryPage(SettingsPage):
         """Write all memories as JSON."""
 
         async def job() -> None:
-            text: str = await self.bridge.call(lambda a: a.memories.export())
+            text: str = await self.bridge.engine.memories.export()
             await write_text(path, text)
             toast(self, _("Saved as {name}", name=path.name))
 
@@ -187,7 +187,7 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             text = await read_text(path)
-            counts = await self.bridge.call(lambda a: a.memories.import_(text))
+            counts = await self.bridge.engine.memories.import_(text)
             toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
             await self.load()
 

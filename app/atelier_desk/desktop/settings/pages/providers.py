@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QMenu, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
@@ -93,7 +93,7 @@ class ProvidersPage(SettingsPage):
             "provider-forget-key",
             N_("Forget the key"),
             look="quiet",
-            on=lambda: self.call(lambda a: a.providers.clear_key(self._chosen)),
+            on=lambda: self.call(self.bridge.engine.providers.clear_key(self._chosen)),
         )
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
@@ -107,8 +107,8 @@ class ProvidersPage(SettingsPage):
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._providers = await self.bridge.call(lambda a: a.providers.list())
-        self._persistent = bool(await self.bridge.call(lambda a: a.vault.persistent))
+        self._providers = await self.bridge.engine.providers.list()
+        self._persistent = await self.bridge.engine.providers.keeps_keys()
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
@@ -164,7 +164,7 @@ class ProvidersPage(SettingsPage):
     async def _load_models(self, name: str) -> None:
         self.models.show_models([])
         try:
-            models: list[ModelInfo] = await self.bridge.call(lambda a: a.providers.models(name))
+            models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
             if name == self._chosen and not self.busy.running:
                 self.busy.note(error_text(error), "warn")
@@ -191,7 +191,7 @@ class ProvidersPage(SettingsPage):
         self.jobs.start(self._add_found(), "detect")
 
     async def _add_found(self) -> None:
-        found = await self.bridge.call(lambda a: a.providers.detect())
+        found = await self.bridge.engine.providers.detect()
         if found and self._menu.isVisible():
             self._menu.addSeparator()
             for server in found:
@@ -220,9 +220,9 @@ class ProvidersPage(SettingsPage):
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
             config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
-            await self.bridge.call(lambda a: a.providers.save(config, new=new))
-            kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
-            kept = (await self.bridge.call(lambda a: a.providers.set_headers(config.name, secrets)) if secrets else True) and kept
+            await self.bridge.engine.providers.save(config, new=new)
+            kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+            kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
         except ValidationError as error:
             if any("api_version" in each["loc"] for each in error.errors()):
                 self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
@@ -248,7 +248,7 @@ class ProvidersPage(SettingsPage):
             if self.save.isEnabled() and not await self._store():
                 return
             name = self._chosen
-            health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
+            health: ProviderHealth = await self.bridge.engine.providers.test(name)
             self.busy.note(health_text(health), "ok" if health.ok else "error")
             self._offer(name, health)
             self.test.setEnabled(True)
@@ -288,15 +288,15 @@ class ProvidersPage(SettingsPage):
             remove()
 
     async def _remove(self, config: ProviderConfig) -> None:
-        await self.bridge.call(lambda a: a.providers.delete(config.name))
+        await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(lambda a: a.providers.save(again)))
+        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(self.bridge.engine.providers.save(again)))
         await self.load()
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.edit(info.provider, info.name, **{field: value}))
+                await self.bridge.engine.models.edit(info.provider, info.name, **{field: value})
             finally:
                 await self._load_models(info.provider)
 
@@ -313,7 +313,7 @@ class ProvidersPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.reset(info.provider, info.name))
+                await self.bridge.engine.models.reset(info.provider, info.name)
             finally:
                 await self._load_models(info.provider)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,12 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
-from atelier_desk.desktop.settings.tool_list import ToolInfo, ToolList, tool_infos
+from atelier_desk.desktop.settings.tool_list import ToolList
 from atelier_desk.desktop.widgets import Card, control, fill, label
 from atelier_desk.i18n import N_, _
 
@@ -63,7 +64,9 @@ class ToolsPage(SettingsPage):
             N_("There is no Python file in the folder yet. Save one there, then look again."),
         )
         own.body.addWidget(self.empty)
-        self.again = control(QPushButton(self), "own-tools-reload", N_("Look again"), on=lambda: self.call(lambda a: a.own_tools.reload()))
+        self.again = control(
+            QPushButton(self), "own-tools-reload", N_("Look again"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
+        )
         line = fill(QHBoxLayout(), 1, self.again)
         own.body.addLayout(line)
         self._build_example()
@@ -92,12 +95,11 @@ class ToolsPage(SettingsPage):
         fill(card.body, line, self.example)
 
     async def load(self) -> None:
-        self._folder = await self.bridge.call(lambda a: Path(a.datadir.tools))
+        self._folder = (await self.bridge.engine.data.folders()).tools
         self._folder_row.set_texts(N_("Tools folder"), lambda: str(self._folder))
-        files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+        files: list[OwnToolFile] = await self.bridge.engine.own_tools.list()
         self._show_files(tuple(files))
-        infos: list[ToolInfo] = await self.bridge.call(tool_infos)
-        self.tools.show_tools(infos)
+        self.tools.show_tools(await self.bridge.engine.tools.list())
 
     # files --------------------------------------------------------------------------------------------------------------------------
 
@@ -128,8 +130,8 @@ class ToolsPage(SettingsPage):
 
     def _review(self, name: str) -> None:
         async def job() -> None:
-            source: OwnToolSource = await self.bridge.call(lambda a: a.own_tools.read(name))
-            files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+            source: OwnToolSource = await self.bridge.engine.own_tools.read(name)
+            files: list[OwnToolFile] = await self.bridge.engine.own_tools.list()
             file = next((each for each in files if each.file == name), None)
             if file is not None:
                 self._open_dialog(file, source)
@@ -138,8 +140,8 @@ class ToolsPage(SettingsPage):
 
     def _open_dialog(self, file: OwnToolFile, source: OwnToolSource) -> None:
         dialog = ReviewDialog(file, source, self)
-        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.confirm(source.file, source.sha256)))
-        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.revoke(source.file)))
+        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.confirm(source.file, source.sha256)))
+        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.revoke(source.file)))
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()
@@ -147,10 +149,10 @@ class ToolsPage(SettingsPage):
     def _closed(self) -> None:
         self.dialog = None
 
-    def _answer(self, dialog: ReviewDialog, work: Any) -> None:
+    def _answer(self, dialog: ReviewDialog, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work()
             except Exception as error:
                 if self.dialog is dialog:
                     dialog.show_error(error_text(error))
@@ -164,7 +166,7 @@ class ToolsPage(SettingsPage):
         self.jobs.once(dialog, job)
 
     def _revoke(self, name: str) -> None:
-        self.call(lambda a: a.own_tools.revoke(name))
+        self.call(self.bridge.engine.own_tools.revoke(name))
 
     def _open_folder(self) -> None:
         if self._folder is not None:
