@@ -13,9 +13,10 @@ from atelier_desk.domain.base import Model
 
 
 class EmbedderSettings(Model):
-    """Which embedder turns memories into vectors. ``kind`` ``none`` leaves full text alone."""
+    """Which embedder turns memories into vectors. ``kind`` is ``builtin``, ``sentence-transformers``, a kind of provider, or
+    ``none``, which leaves full text alone."""
 
-    kind: Literal["builtin", "none", "ollama", "mistral", "openai", "sentence-transformers"] = "builtin"
+    kind: str = Field(default="builtin", pattern=r"^[a-z][a-z0-9-]{0,31}$")
     provider: str = ""
     model: str = ""
     dimension: int | None = Field(default=None, ge=1, le=8192)

@@ -369,9 +369,9 @@ class Atelier:
 
     async def use_embedder(self, settings: Settings) -> None:
         """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
-        from atelier_desk.engine.embedding import create_embedder
+        from atelier_desk.knowledge.embedding import create_embedder
 
-        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
         self.memory_search.use(self.embedder)
         if old is not None and old is not self.embedder:
             await old.aclose()
@@ -433,7 +433,7 @@ class Atelier:
             getattr(self, name)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from atelier_desk.engine.embedding import create_embedder, needs_server
+        from atelier_desk.knowledge.embedding import create_embedder, needs_server
         from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
@@ -446,7 +446,7 @@ class Atelier:
             self._background.append(asyncio.create_task(self._try_embedder(settings)))
             return
         try:
-            self.embedder = await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+            self.embedder = await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
         self.memory_search.use(self.embedder)

@@ -6,24 +6,18 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import (
     ApprovalDecided,
-    ApprovalRequested,
-    ChildrenPlanned,
     EventBody,
     ModelReplied,
-    OutputShown,
     PauseReason,
-    QuestionAsked,
-    ReplyInterrupted,
     RunEvent,
     RunPaused,
     RunStarted,
     TaskChanged,
     ToolCallFinished,
-    UserMessage,
     event_body_adapter,
 )
 from atelier_desk.domain.parts import ArtefactPart
-from atelier_desk.engine.identities import renamed
+from atelier_desk.engine.identities import made_by, renamed
 from atelier_desk.engine.journal import Journal, Part, RunHandle
 from atelier_desk.engine.run.model_call import make_frame
 from atelier_desk.engine.run.state import carried
@@ -116,21 +110,6 @@ class Copier:
         return self._ids.setdefault(old, new_id())
 
     def _copied(self, body: EventBody) -> EventBody:
-        for old in _made_by(body):
+        for old in made_by(body)[1]:
             self._new(old)
         return event_body_adapter.validate_python(renamed(body.model_dump(mode="json"), self._ids))
-
-
-def _made_by(body: EventBody) -> tuple[str, ...]:
-    """The identities that come into the world with an event; those of runs come with their first event or their plan."""
-    if isinstance(body, UserMessage | ModelReplied | ReplyInterrupted | OutputShown):
-        return (body.message_id,)
-    if isinstance(body, TaskChanged):
-        return (body.task.id,)
-    if isinstance(body, QuestionAsked):
-        return (body.question.id,)
-    if isinstance(body, ApprovalRequested):
-        return (body.approval.id,)
-    if isinstance(body, ChildrenPlanned):
-        return tuple(plan.id for plan in body.children)
-    return ()

@@ -1,10 +1,22 @@
-"""Identities inside values: replacing them wherever they stand, also in texts that name one."""
+"""Identities inside values: which an event brings into the world, and replacing them wherever they stand, also in texts that name one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from atelier_desk.domain.events import (
+    ApprovalRequested,
+    ChildrenPlanned,
+    EventBody,
+    ModelReplied,
+    OutputShown,
+    QuestionAsked,
+    ReplyInterrupted,
+    TaskChanged,
+    UserMessage,
+)
 
 _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 """What may be an identity in a text; shorter words never are."""
@@ -19,3 +31,19 @@ def renamed(value: Any, ids: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: renamed(each, ids) for key, each in value.items()}
     return value
+
+
+def made_by(body: EventBody) -> tuple[str, tuple[str, ...]]:
+    """The identities that come into the world with an event, and the table of the rows that have them; those of runs come with their first
+    event or their plan."""
+    if isinstance(body, UserMessage | ModelReplied | ReplyInterrupted | OutputShown):
+        return "message", (body.message_id,)
+    if isinstance(body, TaskChanged):
+        return "task", (body.task.id,)
+    if isinstance(body, QuestionAsked):
+        return "user_question", (body.question.id,)
+    if isinstance(body, ApprovalRequested):
+        return "approval_request", (body.approval.id,)
+    if isinstance(body, ChildrenPlanned):
+        return "run", tuple(plan.id for plan in body.children)
+    return "", ()

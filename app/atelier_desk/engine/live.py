@@ -111,7 +111,7 @@ class LiveRuns:
     async def stop(
         self,
         live: LiveRun,
-        kind: Literal["cancel", "interrupt"],
+        kind: Literal["cancel", "message"],
         *then: EventBody,
         end: RunFinished = CANCEL,
         after: tuple[asyncio.Task[None], ...] = (),
@@ -128,8 +128,8 @@ class LiveRuns:
                 continue
             driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
             task.cancel()
-            # After an interruption the driver goes on: then it is over only when the run is.
-            await (_either(stop.done, task) if kind == "interrupt" else asyncio.wait({task}))
+            # After a message the driver goes on: then it is over only when the run is.
+            await (_either(stop.done, task) if kind == "message" else asyncio.wait({task}))
             return stop.done.done() and stop.done.result()
         return False
 

@@ -23,8 +23,8 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
-        rules: what is allowed from now on; they belong to no workflow.
         rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
+        rules: what is allowed from now on; they belong to no workflow.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -38,8 +38,8 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
-    rules: tuple[AllowRule, ...] = ()
     rename: tuple[str, str] | None = None
+    rules: tuple[AllowRule, ...] = ()
 
     of: str = ""
     """The workflow, where no event or row tells it."""

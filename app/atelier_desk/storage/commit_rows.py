@@ -17,8 +17,10 @@ _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
 _RENAME = "UPDATE $row SET name = $new WHERE name = $old RETURN NONE"
 
 
-def statements(commit: Commit) -> list[Statement]:
+def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     """All of a commit; the transaction fails when the workflow is gone or an event exists already. Empty for an empty commit.
+
+    With ``again`` events may exist already, and are written over.
 
     Raises:
         ValueError: the commit changes its workflow and nothing tells which that is.
@@ -28,11 +30,11 @@ def statements(commit: Commit) -> list[Statement]:
         raise ValueError("a commit that changes its workflow needs an event or a run to tell which")
     changed = tables.WORKFLOWS.changes(commit.workflow) if commit.workflow else None
     # A run whose first event is here is new: inserting it takes two thirds of the time.
-    new = {event.run_id for event in commit.events if event.seq == 1}
+    new = {event.run_id for event in commit.events if event.seq == 1 and not again}
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     written = [
-        *_insert(EVENTS, commit.events),
+        *(_upsert if again else _insert)(EVENTS, commit.events),
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
 
@@ -46,6 +46,10 @@ UNSETTLED = N_(
 )
 START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
 RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
+TAKEN = N_(
+    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was changed. "
+    "Import the file as a copy, with: --on-conflict rename"
+)
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")
@@ -82,6 +86,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
 )
 _TRANSIENT = frozenset({"locked", "disk_full", "file_too_large", "too_many_files", "io"})
 """What passes without a change to the data: trying again may succeed."""
+_TAKEN = re.compile(r"atelier:taken:(?P<table>[a-z_]+):(?P<id>.*)$")
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 
 
@@ -115,11 +120,21 @@ def throw_not_found(what: str) -> str:
     return f"IF !record::exists($guarded) {{ THROW 'atelier:not_found:{what}:' + <string> record::id($guarded) }}"
 
 
+def throw_taken() -> str:
+    """SurrealQL that ends a transaction with ``ConflictError`` when one of the records in ``$claimed`` is there and not the workflow
+    ``$home``'s."""
+    other = "(SELECT VALUE id FROM $claimed WHERE workflow != $home LIMIT 1)[0]"
+    return f"IF {other} != NONE {{ THROW 'atelier:taken:' + record::tb({other}) + ':' + <string> record::id({other}) }}"
+
+
 def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError:
     """The error for an engine's message. Damage is recognised in a query by its storage wording and, while opening, more broadly."""
     thrown = _THROWN.search(text)
     if thrown:
         return not_there(thrown["what"], thrown["id"])
+    taken = _TAKEN.search(text)
+    if taken:
+        return ConflictError(TAKEN, code="taken", what=taken["table"], id=taken["id"])
     for code, template, pattern in _PATTERNS:
         if code == "damaged" and not opening and not _is_storage_failure(text):
             continue

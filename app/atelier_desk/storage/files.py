@@ -7,6 +7,7 @@ commit leaves the old file with the old row; one killed after it leaves the new 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -48,7 +49,17 @@ def report_path(folder: Path, workflow_id: str, name: str) -> Path:
     Raises:
         UsageError: the name or the id is no plain file name.
     """
-    return folder / plain_name(workflow_id) / f"{plain_name(name)}.md"
+    return files_of(folder, workflow_id) / f"{plain_name(name)}.md"
+
+
+def files_of(folder: Path, workflow_id: str) -> Path:
+    """Where a workflow's own files are below ``folder``, that of reports or of attachments. What is deleted or written there is that
+    workflow's alone.
+
+    Raises:
+        UsageError: the id is no plain file name, so that it could name another folder.
+    """
+    return folder / plain_name(workflow_id)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -75,6 +86,13 @@ def sha256(data: bytes) -> str:
 def stage(path: Path, data: bytes) -> None:
     """Put the next content of ``path`` beside it, durably; what waited there before is replaced."""
     write_atomic(_staged(path), data)
+
+
+def take_back(path: Path) -> None:
+    """Delete what was staged for ``path``, and its folder when that is empty then."""
+    _staged(path).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()
 
 
 def put_in_place(path: Path) -> None:

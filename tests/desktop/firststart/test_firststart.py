@@ -18,7 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.llm.local.models import STARTER
@@ -26,7 +26,7 @@ from tests.support.clock import ManualClock
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
-OLLAMA = SimpleNamespace(kind=ProviderKind.OLLAMA, software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
+OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
 
 
 class Server:
@@ -167,7 +167,7 @@ async def test_another_server_takes_its_first_model_when_none_is_named(
 ) -> None:
     offered = [ModelInfo(provider="OpenAI", name="e", embedding=True), ModelInfo(provider="OpenAI", name="chat-1")]
     atelier.set("providers", "models", offered)
-    atelier.set("providers", "list", [ProviderConfig(name="OpenAI", kind=ProviderKind.OPENAI)])
+    atelier.set("providers", "list", [ProviderConfig(name="OpenAI", kind="openai")])
     await forward(find)
     find("radio-other").click()
     find("other-url").setText("http://127.0.0.1:9000/v1")

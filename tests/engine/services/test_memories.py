@@ -97,6 +97,18 @@ async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
             await atelier.memories.update("missing", workflow_id="x")
 
 
+async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        one, two = await atelier.workflows.create("one"), await atelier.workflows.create("two")
+        memory = await atelier.memories.add("decided", "decision", one.id)
+        text = (await atelier.memories.export()).replace(one.id, two.id)
+        assert await atelier.memories.import_(text, "overwrite") == {"added": 1, "overwritten": 0, "skipped": 0}
+        assert await atelier.memories.get(memory.id) == memory
+        assert [each.content for each in await atelier.memories.list(two.id, "workflow")] == ["decided"]
+        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            await atelier.memories.import_(text.replace(memory.id, ".."), "overwrite")
+
+
 @pytest.mark.parametrize(("rule", "counts"), [("skip", (0, 0, 2)), ("overwrite", (0, 2, 0)), ("rename", (2, 0, 0))])
 async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[int, int, int]) -> None:
     async with open_atelier() as atelier:
@@ -120,7 +132,7 @@ async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Open
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 
-    monkeypatch.setattr("atelier_desk.engine.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
     async with open_atelier() as atelier:
         for number in range(5):
             await atelier.memories.add(f"fact number {number}")

@@ -6,14 +6,18 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ToolCall
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus
 from atelier_desk.engine import Atelier
@@ -372,6 +376,135 @@ async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atel
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")
         assert OnConflict.parse("skip") is OnConflict.SKIP
+
+
+LISTS = ("runs", "events", "messages", "tasks", "questions", "approvals", "frames", "memories", "reports")
+
+
+async def workflow_with_every_row(atelier: Atelier) -> str:
+    """As ``full_workflow``, with a question and an approval too."""
+    workflow_id = await full_workflow(atelier)
+    of_run = {"workflow_id": workflow_id, "run_id": (await atelier.workflows.get(workflow_id)).head_run_id or ""}
+    question = UserQuestion(**of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT))
+    request = ApprovalRequest(**of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool")
+    await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
+    file = json.loads(await atelier.workflows.export(workflow_id))
+    assert all(file[each] for each in (*LISTS, "executions"))
+    return workflow_id
+
+
+@pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
+async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(open_atelier: Opener, tmp_path: Path, id: str) -> None:
+    async with open_atelier() as atelier:
+        await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
+        (tmp_path / "data" / "precious.txt").write_text("x")
+        before = sorted(tmp_path.rglob("*.*"))
+        file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
+        for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
+            with pytest.raises(UsageError, match="32 hexadecimal digits"):
+                await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
+        assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
+        assert set(before) <= set(tmp_path.rglob("*.*"))
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_every_identifier_of_a_file_has_the_shape_of_ours(open_atelier: Opener, kind: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        text = await atelier.workflows.export(await workflow_with_every_row(atelier))
+        file = json.loads(text)
+        row = file[kind][0]["report"] if kind == "reports" else file[kind][0]
+        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            await atelier.workflows.import_(text.replace(row["id"], "../" + row["id"][3:]))
+
+
+async def everything(atelier: Atelier, workflow_id: str) -> Any:
+    file = json.loads(await atelier.workflows.export(workflow_id))
+    file.pop("exported_at")
+    return file
+
+
+def given_new_ids(text: str, *, but: str) -> str:
+    """A hand-edited export: all is renamed but the identifiers of one kind of row."""
+    file = json.loads(text)
+    for kind in LISTS:
+        for row in file[kind] if kind != but else ():
+            text = text.replace((row["report"] if kind == "reports" else row)["id"], new_id())
+    return text.replace(file["workflow"]["id"], new_id())
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_an_import_takes_no_row_of_another_workflow(open_atelier: Opener, kind: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await workflow_with_every_row(atelier)
+        before = await everything(atelier, workflow_id)
+        imported = await atelier.workflows.import_(given_new_ids(json.dumps(before), but=kind))
+        assert (imported.action, imported.workflow.name) == ("renamed", "Everything (2)")
+        assert await everything(atelier, workflow_id) == before
+        copy = await everything(atelier, imported.workflow.id)
+        assert [len(copy[each]) for each in LISTS] == [len(before[each]) for each in LISTS]
+        await atelier.workflows.purge(imported.workflow.id)
+        assert await everything(atelier, workflow_id) == before
+
+
+@pytest.mark.parametrize("kind", ["messages", "tasks"])
+async def test_an_import_claims_no_row_by_an_event_alone(open_atelier: Opener, kind: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        workflow_id = await workflow_with_every_row(atelier)
+        before = await everything(atelier, workflow_id)
+        file = json.loads(given_new_ids(json.dumps(before), but=kind)) | {kind: []}
+        assert (await atelier.workflows.import_(json.dumps(file))).action == "renamed"
+        assert await everything(atelier, workflow_id) == before
+
+
+async def test_an_import_takes_no_general_memory(open_atelier: Opener) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        general = await atelier.memories.add("For all of us", type=MemoryType.DECISION)
+        file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
+        text = json.dumps(file).replace(file["memories"][0]["id"], general.id)
+        assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
+        with pytest.raises(ConflictError, match=f"{general.id}.*another workflow"):
+            await atelier.workflows.import_(text, "overwrite")
+        assert await atelier.memories.get(general.id) == general
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_what_an_import_would_take_is_not_overwritten(open_atelier: Opener, kind: str) -> None:
+    async with open_atelier(ScriptedModel([*STEPS, *STEPS])) as atelier:
+        first, second = await workflow_with_every_row(atelier), await workflow_with_every_row(atelier)
+        before = [await everything(atelier, first), await everything(atelier, second)]
+        mine, yours = ((row["report"] if kind == "reports" else row)["id"] for row in (before[0][kind][0], before[1][kind][0]))
+        with pytest.raises(ConflictError, match=f"{yours}.*another workflow"):
+            await atelier.workflows.import_(json.dumps(before[0]).replace(mine, yours), "overwrite")
+        assert [await everything(atelier, first), await everything(atelier, second)] == before
+        assert not list(Path(atelier.datadir.reports).rglob("*.new"))
+
+
+async def test_an_overwrite_that_fails_leaves_what_was_there(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier(ScriptedModel([*STEPS, "and more"])) as atelier:
+        workflow_id = await workflow_with_every_row(atelier)
+        older = await everything(atelier, workflow_id)
+        await turn(atelier, workflow_id, "more")
+        await atelier.reports.write(workflow_id, "Findings", "newer")
+        await atelier.reports.write(workflow_id, "Later", "later")
+        before = await everything(atelier, workflow_id)
+        bad = json.dumps(older).replace('"Findings"', '"../../Findings"')
+        with pytest.raises(UsageError, match="plain file name"):
+            await atelier.workflows.import_(bad, "overwrite")
+        assert await everything(atelier, workflow_id) == before
+        with monkeypatch.context() as patch:
+            refused = StorageError("The disk is full.", code="disk_full")
+            patch.setattr(atelier.store, "write", AsyncMock(side_effect=refused))
+            with pytest.raises(StorageError):
+                await atelier.workflows.import_(json.dumps(older), "overwrite")
+        assert await everything(atelier, workflow_id) == before
+        assert (await atelier.workflows.import_(json.dumps(older), "overwrite")).action == "overwritten"
+        after = await everything(atelier, workflow_id)
+        assert {each: after[each] for each in LISTS if each not in ("memories", "reports")} == {
+            each: older[each] for each in LISTS if each not in ("memories", "reports")
+        }
+        assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"
+        assert [path.name for path in (Path(atelier.datadir.reports) / workflow_id).iterdir()] == ["Findings.md"]
+        assert (await atelier.memories.search("deadline", workflow_id=workflow_id)).hits[0].memory.id == older["memories"][0]["id"]
 
 
 async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> None:

@@ -21,8 +21,11 @@ from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestio
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
 from atelier_desk.storage.tables import OWNED
 
 
@@ -196,3 +199,23 @@ async def test_general_memories_are_found_too(repos: Repositories) -> None:
 async def test_limits_of_lists(repos: Repositories, limit: int) -> None:
     with pytest.raises(LimitError, match="1000"):
         await repos.workflows.list(limit=limit)
+
+
+async def test_purging_an_id_that_is_a_path_deletes_no_folder(repos: Repositories, datadir: DataDir) -> None:
+    for id in ("..", ".", "../reports"):
+        await repos.workflows.create(Workflow(id=id, name="holiday"))
+        kept = datadir.reports / "0" / "Plan.md"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text("keep me")
+        await repos.workflows.purge(id)
+        assert kept.read_text() == "keep me"
+        assert await repos.workflows.list() == []
+
+
+async def test_no_row_can_be_taken_to_another_workflow(repos: Repositories, workflow: Workflow) -> None:
+    other = await repos.workflows.create(Workflow(name="other"))
+    await fill(repos, other)
+    for table in OWNED:
+        row = (await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $other", other=record("workflow", other.id)))[0]
+        with pytest.raises(StorageError, match="readonly"):
+            await repos.store.write(Statement("UPDATE $row SET workflow = $taker", {"row": row, "taker": record("workflow", workflow.id)}))

@@ -26,6 +26,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import EmptyState, Translated, fill
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -76,6 +77,7 @@ class ChatPanel(Translated, QWidget):
             N_("What shall we do?"),
             N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
             parent=self,
+            whole=True,
         )
         self.composer = Composer(self)
         self._running = False
@@ -203,7 +205,7 @@ class ChatPanel(Translated, QWidget):
     def _show_starter(self, provider: str, model: str) -> None:
         """Say what the starter model is while it is the one that answers; made when it is needed first."""
         if self._starter is None:
-            if provider != "local":
+            if provider != builtin_type().kind:
                 return
             from atelier_desk.desktop.firststart import StarterNotice
 

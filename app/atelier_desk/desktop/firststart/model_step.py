@@ -17,21 +17,18 @@ from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-LOCAL = "local"
-MISTRAL = "Mistral"
-MISTRAL_MODEL = "mistral-small-latest"
-
 
 class ModelStep(Step):
-    """Cards: built-in starter, servers found on this machine, Mistral, any OpenAI-compatible server."""
+    """Cards: built-in starter, servers found on this machine, hosted services that propose a model, any other server."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,10 +41,12 @@ class ModelStep(Step):
         area.setFrameShape(QFrame.Shape.NoFrame)
         content = control(QWidget(area), look="plain")
         self._cards_column = fill(QVBoxLayout(content), margins=(0, 0, 4, 0), spacing=8)
-        self.starter, self.mistral, self.other = (ChoiceCard(name, self) for name in ("starter", "mistral", "other"))
-        self.cards = [self.starter, self.mistral, self.other]
+        self.starter, self.other = (ChoiceCard(name, self) for name in ("starter", "other"))
+        self._hosted = {entry.kind: (entry, ChoiceCard(entry.kind, self), QLineEdit(self)) for entry in provider_types() if entry.model}
+        hosted = [card for _entry, card, _key in self._hosted.values()]
+        self.cards = [self.starter, *hosted, self.other]
         self._looking = label("", "small", self)
-        for widget in (self.starter, self._looking, self.mistral, self.other):
+        for widget in (self.starter, self._looking, *hosted, self.other):
             self._cards_column.addWidget(widget)
         self._cards_column.addStretch(1)
         self._build_fields()
@@ -63,21 +62,25 @@ class ModelStep(Step):
         self.starter.radio.setChecked(True)
         say(self.title, N_("Which model shall answer?"))
         say(self.intro, N_("You can change this at any time in the settings, where larger models can also be downloaded."))
-        say(self.mistral_key, hint=N_("API key"))
+        for _entry, _card, key in self._hosted.values():
+            say(key, hint=N_("API key"))
         say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
         say(self.key, hint=N_("API key, if it needs one"))
         say(self.model, hint=N_("Model (empty: the first)"))
         self.retranslate()
 
     def _build_fields(self) -> None:
-        self.mistral_key, self.url, self.key, self.model = (QLineEdit(self) for _index in range(4))
-        names = ("mistral-key", "other-url", "other-key", "other-model")
-        for line, name in zip((self.mistral_key, self.url, self.key, self.model), names, strict=True):
+        self.url, self.key, self.model = (QLineEdit(self) for _index in range(3))
+        lines = {"other-url": self.url, "other-key": self.key, "other-model": self.model}
+        lines |= {f"{kind}-key": key for kind, (_entry, _card, key) in self._hosted.items()}
+        for name, line in lines.items():
             line.setObjectName(name)
             line.textEdited.connect(lambda _text: self._chosen())
-        for secret in (self.mistral_key, self.key):
-            secret.setEchoMode(QLineEdit.EchoMode.Password)
-        fill(QVBoxLayout(self.mistral.extra), self.mistral_key, margins=(0, 4, 0, 4))
+            if name.endswith("-key"):
+                line.setEchoMode(QLineEdit.EchoMode.Password)
+        self._lines = list(lines.values())
+        for _entry, card, key in self._hosted.values():
+            fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
         grid = QGridLayout(self.other.extra)
         grid.setContentsMargins(0, 4, 0, 4)
         grid.addWidget(self.url, 0, 0, 1, 2)
@@ -147,8 +150,8 @@ class ModelStep(Step):
 
     def _complete(self) -> bool:
         card = self.current()
-        if card is self.mistral:
-            return bool(self.mistral_key.text().strip())
+        if card.name in self._hosted:
+            return bool(self._hosted[card.name][2].text().strip())
         if card is self.other:
             return bool(self.url.text().strip())
         return card.isEnabled()
@@ -161,10 +164,12 @@ class ModelStep(Step):
         """The provider to save (None for the built-in one), its key, and the model's name (empty: take the first)."""
         if card is self.starter:
             return None, "", STARTER
-        if card is self.mistral:
-            return ProviderConfig(name=MISTRAL, kind=ProviderKind.MISTRAL), self.mistral_key.text().strip(), MISTRAL_MODEL
+        if card.name in self._hosted:
+            entry, _card, line = self._hosted[card.name]
+            return ProviderConfig(name=entry.name, kind=entry.kind), line.text().strip(), entry.model
         if card is self.other:
-            config = ProviderConfig(name="OpenAI", kind=ProviderKind.OPENAI, base_url=self.url.text().strip())
+            entry = any_server_type()
+            config = ProviderConfig(name=entry.name, kind=entry.kind, base_url=self.url.text().strip())
             return config, self.key.text().strip(), self.model.text().strip()
         server, box = self._found[card.name]
         return ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url), "", box.currentText()
@@ -178,14 +183,14 @@ class ModelStep(Step):
 
     async def _test(self, card: ChoiceCard) -> None:
         config, key, model = self._config(card)
-        name = config.name if config is not None else LOCAL
+        name = config.name if config is not None else builtin_type().kind
         try:
             if config is not None:
                 known = {each.name for each in await self._bridge.call(lambda a: a.providers.list())}
                 await self._bridge.call(lambda a: a.providers.save(config, new=name not in known))
                 if key:
                     await self._bridge.call(lambda a: a.providers.set_key(name, key))
-            if not model or card is self.mistral:
+            if not model or card.name in self._hosted:
                 offered: list[ModelInfo] = chat_models(await self._bridge.call(lambda a: a.providers.models(name)))
                 names = [info.name for info in offered]
                 model = model if model in names or not names else names[0]
@@ -219,7 +224,7 @@ class ModelStep(Step):
 
     async def leave(self) -> bool:
         """Give the default agent the model that answered."""
-        name, model = self._tried or (LOCAL, STARTER)
+        name, model = self._tried or (builtin_type().kind, STARTER)
         agent: Agent = await self._bridge.call(lambda a: a.agents.default())
         if (agent.config.provider, agent.config.model) != (name, model):
             await self._bridge.call(lambda a: a.agents.save(with_model(agent.config, name, model), agent.id))
@@ -231,9 +236,10 @@ class ModelStep(Step):
             _("Works at once, offline. Very small: it calculates, keeps tasks and memories and asks questions, but hardly chats."),
             _("ready"),
         )
-        self.mistral.set_texts(_("Mistral"), _("A key from console.mistral.ai. Your messages go to Mistral's servers."))
+        for entry, card, _key in self._hosted.values():
+            card.set_texts(_(entry.title), _(entry.hint))
         self.other.set_texts(_("Another server"), _("Any OpenAI-compatible server, on this computer or elsewhere."))
-        for line in (self.mistral_key, self.url, self.key, self.model):
+        for line in self._lines:
             line.setAccessibleName(line.placeholderText())
         for card in self.cards:
             if card.name in self._found:

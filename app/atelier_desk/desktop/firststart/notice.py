@@ -9,11 +9,12 @@ from atelier_desk.desktop.widgets import Pill, control, fill
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.registry import builtin_type
 
 
 def is_starter(provider: str, model: str) -> bool:
     """Whether this is the built-in model that only does simple, guided requests."""
-    return provider == "local" and model == STARTER
+    return provider == builtin_type().kind and model == STARTER
 
 
 class StarterNotice(QWidget):

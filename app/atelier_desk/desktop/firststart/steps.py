@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.pages.general import LANGUAGES
+from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.domain.settings import Settings
@@ -59,10 +59,10 @@ class WelcomeStep(Step):
         self._bridge = bridge
         self.language = control(QComboBox(self), "language-select", name=N_("Language"))
         self.theme = control(QComboBox(self), "theme-select", name=N_("Theme"))
-        for code, name in LANGUAGES:
-            self.language.addItem(name, code)
-        for mode in ("system", "light", "dark"):
-            self.theme.addItem("", mode)
+        for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
+            for value, _text in choices:
+                box.addItem("", value)
+            say(box, items=[text for _value, text in choices])
         self.theme.setCurrentIndex(max(0, self.theme.findData(theme().mode)))
         form = QFormLayout()
         form.setHorizontalSpacing(24)
@@ -95,9 +95,6 @@ class WelcomeStep(Step):
         about = _("A workbench where agents plan, use tools, ask you and remember.")
         privacy = _("Everything stays on this computer unless you connect a model server elsewhere.")
         self.intro.setText(f"{about} {privacy}")
-        self.language.setItemText(0, _("Like the system"))
-        for row, text in enumerate((_("Like the system"), _("Light"), _("Dark"))):
-            self.theme.setItemText(row, text)
 
 
 class GoalButton(QPushButton):

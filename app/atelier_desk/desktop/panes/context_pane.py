@@ -100,9 +100,9 @@ class ContextPane(SeenPane):
         group = QButtonGroup(self)
         row = FlowLayout(spacing=4)
         for name in TABS:
-            tab = control(QPushButton(self), look="chip-plain")
-            tab.setObjectName(f"context-tab-{name}")
+            tab = control(QPushButton(self), f"context-tab-{name}", look="chip-plain")
             tab.setCheckable(True)
+            tab.hide()  # until a request is shown
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
@@ -126,7 +126,9 @@ class ContextPane(SeenPane):
             name=N_("Undo: send it whole again"),
             tip=N_("Send it whole again from the next request on"),
         )
-        self.pin = control(IconButton("pin", parent=self), "context-pin")
+        self.pin = control(
+            IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it whole"), keys="P", on=self._toggle_pin
+        )
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
         row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self._copy_text, spacing=4)
         self.details = control(QPlainTextEdit(self), "context-details", look="plain", name=N_("Text"))
@@ -139,7 +141,6 @@ class ContextPane(SeenPane):
         self.agent.activated.connect(lambda index: self.show_run(str(self.agent.itemData(index))))
         self.list.currentRowChanged.connect(self._on_request)
         self.items.currentRowChanged.connect(lambda *_: self._show_details())
-        self.pin.clicked.connect(lambda *_: self._toggle_pin())
         self.undo.clicked.connect(lambda *_: self._undo())
         self._copy_text.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
         self.add_key("P", self._toggle_pin, self.items)
@@ -345,7 +346,7 @@ class ContextPane(SeenPane):
             self._title.setText(words.item_name(sent))
             text = words.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
-            self.pin.describe(_("Take the pin away") if sent.pinned else _("Pin: always send it whole"), "P")
+            self.pin.describe(N_("Take the pin away") if sent.pinned else N_("Pin: always send it whole"), "P")
         elif left is not None:
             self._title.setText(words.left_title(left))
             text = words.left_text(left)

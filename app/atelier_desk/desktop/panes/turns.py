@@ -10,9 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from atelier_desk.desktop.panes.wording import clock_time
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.i18n import N_, _
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class TurnPicker(Translated, QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        mark(self, "chip-plain")
+        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the conversation"))
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.turns: list[Turn] = []
         self.wanted = ""
@@ -91,5 +90,3 @@ class TurnPicker(Translated, QComboBox):
             self.addItem(_("Turn {number} · {time}", number=turn.number, time=clock_time(turn.began)), turn.run_id)
         self._choose()
         self.setVisible(len(self.turns) > 1)
-        self.setAccessibleName(_("Turn"))
-        self.setToolTip(_("Turn of the conversation"))

@@ -25,7 +25,7 @@ from atelier_desk.desktop.panes.wording import locale, number
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
@@ -132,7 +132,7 @@ class AgentForm(Translated, QWidget):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(8)
         self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
-        self.thinking = QCheckBox(self)
+        self.thinking = say(QCheckBox(self), TITLES["enable_thinking"])
         self.tools = ToolBoxes(self)
         self.control_note = control(
             label("", "small", self, wrap=True),
@@ -156,15 +156,19 @@ class AgentForm(Translated, QWidget):
         for name, choices in CHOICES.items():
             for value, _text in choices:
                 self._box(name).addItem("", value)
+            say(self._box(name), items=[text for _value, text in choices])
         for name, field in self.fields.items():
             if name != "tools":
                 field.setObjectName(f"agent-{name.replace('_', '-')}")
+            say(field, name=TITLES[name])
+            if name in _LIST_FIELDS:
+                say(field, hint=N_("separated by commas"))
 
     def _cell(self, name: str) -> QVBoxLayout:
         """Caption, control, problem."""
         column = QVBoxLayout()
         column.setSpacing(4)
-        caption = label("", "muted", self, wrap=True)
+        caption = say(label("", "muted", self, wrap=True), TITLES[name])
         error = control(label("", "error", self, wrap=True), f"agent-error-{name.replace('_', '-')}")
         error.hide()
         caption.setBuddy(self.fields[name])
@@ -344,14 +348,6 @@ class AgentForm(Translated, QWidget):
         self._filling = False
 
     def retranslate(self) -> None:
-        for name, caption in self._captions.items():
-            caption.setText(_(TITLES[name]))
-            self.fields[name].setAccessibleName(_(TITLES[name]))
-        title = TITLES["enable_thinking"]
-        self.thinking.setText(_(title))
-        for name, choices in CHOICES.items():
-            for row, (_value, text) in enumerate(choices):
-                self._box(name).setItemText(row, _(text))
         for field in self.fields.values():
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setLocale(locale())
@@ -359,10 +355,6 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setSpecialValueText(_("no limit"))
-        for name in _LIST_FIELDS:
-            field = self.fields[name]
-            if isinstance(field, QLineEdit):
-                field.setPlaceholderText(_("separated by commas"))
         self.tools.retranslate()
         self.cost.retranslate()
 

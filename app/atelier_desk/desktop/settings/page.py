@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QPushButton,
     QScrollArea,
     QSizePolicy,
     QVBoxLayout,
@@ -26,7 +27,8 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.jobs import Jobs
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
+from atelier_desk.desktop.widgets import Card, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -73,17 +75,26 @@ class Row(QWidget):
         side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
         self._line.setAlignment(self.control, side)
 
-    def set_texts(self, caption: str, hint: str = "") -> None:
-        self.caption.setText(caption)
-        self.hint.setText(hint)
+    def set_texts(self, caption: Text, hint: Text = "") -> None:
+        """Bind the texts of the row, which are also those of its control for who cannot see."""
+        say(self.caption, caption)
+        say(self.hint, hint)
         self.hint.setVisible(bool(hint))
-        self.control.setAccessibleName(caption)
-        self.control.setAccessibleDescription(hint)
+        say(self.control, name=caption, about=hint)
+
+
+class SectionCard(Card):
+    """The card of a section, with its ``heading``, which stands above it."""
+
+    def __init__(self, page: QWidget, title: Text) -> None:
+        super().__init__(page)
+        self.body.setSpacing(4)
+        self.heading = say(label("", "heading", page), title)
 
 
 class SettingsPage(Translated, QWidget):
-    """A page. Subclasses build in ``__init__`` (ending with ``retranslate``), read their values in ``load`` and set all texts in
-    ``retranslate``. ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
+    """A page. Subclasses build in ``__init__``, read their values in ``load`` and set in ``retranslate`` what no text is bound to.
+    ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
     """
 
     topics: tuple[str, ...] = ()
@@ -118,20 +129,25 @@ class SettingsPage(Translated, QWidget):
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
-    def section(self) -> tuple[QLabel, Card]:
-        """A heading and the card under it."""
-        heading = label("", "heading", self)
-        card = Card(self)
-        card.body.setSpacing(4)
-        fill(self.column, heading, card)
+    def section(self, title: Text = "") -> SectionCard:
+        """A heading, and the card under it."""
+        card = SectionCard(self, title)
+        fill(self.column, card.heading, card)
         self.column.addSpacing(12)
-        return heading, card
+        return card
 
-    def row(self, card: Card, control: QWidget, *, stretch: bool = False) -> Row:
+    def row(self, card: Card, control: QWidget, caption: Text, hint: Text = "", *, stretch: bool = False) -> Row:
         """A row in a card."""
         made = Row(control, card, stretch=stretch)
+        made.set_texts(caption, hint)
         card.body.addWidget(made)
         return made
+
+    def deed(self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = "") -> QPushButton:
+        """A row whose control is a button."""
+        button = control(QPushButton(self), name, text, on=on)
+        self.row(card, button, caption, hint)
+        return button
 
     def end(self) -> None:
         """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""

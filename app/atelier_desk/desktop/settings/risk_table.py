@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidg
 
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.i18n import N_, _
 
@@ -62,7 +62,8 @@ class RiskTable(QWidget):
         if tools != self._tools:
             self._tools = tools
             self._build()
-        self.retranslate()
+        for name, box in self._boxes.items():
+            box.setCurrentIndex(max(0, box.findData(self._chosen.get(name, ""))))
 
     def _build(self) -> None:
         while (item := self._column.takeAt(0)) is not None:
@@ -71,7 +72,7 @@ class RiskTable(QWidget):
                 widget.deleteLater()
         self._boxes = {}
         for section in dict.fromkeys(tool.section for tool in self._tools):
-            heading = label(_(section) if section else _("No longer available"), "small", self)
+            heading = say(label("", "small", self), section or N_("No longer available"))
             heading.setContentsMargins(0, 6, 0, 0)
             self._column.addWidget(heading)
             holder = QWidget(self)
@@ -94,6 +95,8 @@ class RiskTable(QWidget):
         box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for risk in ("", *RISKS):
             box.addItem("", risk)
+        own = (lambda: _("its own ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
+        say(box, name=lambda: _("Risk of {tool}", tool=tool.name), items=[own, *(WORDS[risk] for risk in RISKS)])
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)
         self._boxes[tool.name] = box
@@ -103,12 +106,3 @@ class RiskTable(QWidget):
     def _dress(self) -> None:
         for box in self._boxes.values():
             box.setFixedWidth(theme().px(170))
-
-    def retranslate(self) -> None:
-        for tool in self._tools:
-            box = self._boxes[tool.name]
-            box.setAccessibleName(_("Risk of {tool}", tool=tool.name))
-            box.setItemText(0, _("its own ({risk})", risk=_(WORDS[tool.risk])) if tool.section else _("none"))
-            for row, risk in enumerate(RISKS, 1):
-                box.setItemText(row, _(WORDS[risk]))
-            box.setCurrentIndex(max(0, box.findData(self._chosen.get(tool.name, ""))))

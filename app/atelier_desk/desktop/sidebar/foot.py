@@ -8,11 +8,12 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
-from atelier_desk.i18n import _, language
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
 _LANGUAGES = (("fr", "Français"), ("en", "English"))
+STATES: dict[Connection, str] = {"opening": N_("Opening…"), "ready": N_("Ready"), "failed": N_("Not open"), "closing": N_("Closing…")}
 
 
 class SidebarFoot(Translated, QWidget):
@@ -43,6 +44,11 @@ class SidebarFoot(Translated, QWidget):
         second = fill(QHBoxLayout(), self.language, 1, self._dot, self._words, spacing=6)
         second.addSpacing(8)
         fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
+        say(self.settings, lambda: " " + _("Settings"))
+        say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
+        say(self.menu, tip=N_("Menu"))
+        say(self.language, tip=N_("Language"))
+        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])))
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
@@ -55,7 +61,7 @@ class SidebarFoot(Translated, QWidget):
         """Opening, ready, failed or closing."""
         self._state = state
         self._dress()
-        self.retranslate()
+        say(self._words)
 
     def _dress(self) -> None:
         look = theme()
@@ -68,14 +74,4 @@ class SidebarFoot(Translated, QWidget):
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
 
     def retranslate(self) -> None:
-        words = {"opening": _("Opening…"), "ready": _("Ready"), "failed": _("Not open"), "closing": _("Closing…")}
-        self.settings.setText(" " + _("Settings"))
-        self.settings.setAccessibleName(_("Settings"))
-        self.palette_button.setAccessibleName(_("Command palette"))
-        self.palette_button.setToolTip(_("Command palette"))
-        self.menu.describe(_("Menu"))
-        self.language.setAccessibleName(_("Language"))
-        self.language.setToolTip(_("Language"))
         self.language.setCurrentIndex(max(0, self.language.findData(language())))
-        self._words.setText(words[self._state])
-        self._words.setAccessibleName(_("Connection: {state}", state=words[self._state]))

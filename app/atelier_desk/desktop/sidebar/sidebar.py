@@ -124,7 +124,7 @@ class Sidebar(Translated, QWidget):
         self.model = WorkflowModel(self)
         self.list = WorkflowListView(self)
         self.list.setModel(self.model)
-        self.empty = EmptyState("message-square", parent=self)
+        self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
         fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)

@@ -16,13 +16,17 @@ SIDE = 16
 
 
 class EmptyState(Translated, QWidget):
-    """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words. It never asks for room.
+    """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words.
 
-    In a low place it loses first the margins, then the icon, then the hint (which stays in the tool tip), never the title or the button.
+    It never asks for room, unless it is to stay ``whole``: in a low place it loses first the margins, then the icon, then the hint (which
+    stays in the tool tip), never the title or the button.
     """
 
-    def __init__(self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
+    ) -> None:
         super().__init__(parent)
+        self._whole = whole
         self._icon_name = icon
         self._icon = QLabel(self)
         self._title = label("", "strong", self, wrap=True)
@@ -45,7 +49,7 @@ class EmptyState(Translated, QWidget):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, 0)
+        return super().minimumSizeHint() if self._whole else QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -61,9 +65,9 @@ class EmptyState(Translated, QWidget):
     def _fit(self) -> None:
         """Take the first arrangement that fits: (margin, icon, hint)."""
         for margin, icon, hint in ((MARGIN, True, True), (SMALL_MARGIN, True, True), (SMALL_MARGIN, False, True), (0, False, False)):
-            if self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
+            if self._whole or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
                 break
-        side = SIDE if self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
+        side = SIDE if self._whole or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
         self._column.setContentsMargins(side, margin, side, margin)
         self._column.setSpacing(8 if icon else 4)
         self._icon.setVisible(icon)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -48,7 +48,7 @@ _bound: WeakSet[QWidget | QAction] = WeakSet()
 
 
 def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
-    """Bind texts to a widget; what was bound before and is not named stays bound.
+    """Bind texts to a widget; what was bound before and is not named stays bound. Without any, those are said again.
 
     Whatever is no label and has no accessible name of its own takes its text as one, else its placeholder, title or tool tip.
     """
@@ -57,7 +57,7 @@ def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
     if text is not None:
         kept["text"] = text
     _bound.add(widget)
-    _say(widget, {*said, *(["text"] if text is not None else [])})
+    _say(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
     return widget
 
 
@@ -92,7 +92,7 @@ def text_of(text: Text) -> str:
     return text() if callable(text) else _(text)
 
 
-def _say(widget: QWidget | QAction, parts: set[str]) -> None:
+def _say(widget: QWidget | QAction, parts: Set[str]) -> None:
     kept = widget.__dict__["_words"]
     for part, setter in SETTERS.items():
         if part in parts and part in kept:

@@ -6,22 +6,17 @@ Order of saving: old tool results are cut, then old turns are summarised, and at
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.run.compaction import CUT_MARK, shortened
 from atelier_desk.engine.run.state import Entry, EntryKind, RunState
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
 
-PER_MESSAGE = 4
-"""Tokens a chat template adds around a message (see ``atelier_desk.llm.tokens``)."""
-IMAGE_TOKENS = 800
-"""Tokens an image is counted as; servers differ between some 250 and 1 600."""
 SAFETY = 0.95
 """Share of the window a request may fill by our own count, which is an estimate."""
 KEEP_GROUPS = 2
@@ -71,18 +66,7 @@ Plan = Ready | CutResults | Summarise | Shorten
 
 def entry_tokens(entry: Entry, factor: float) -> float:
     """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
-    size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
-    return (size + provider_tokens(entry.provider_data, entry.calls) + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.shown_images)
-
-
-def provider_tokens(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> int:
-    """Estimated tokens of what goes back to the server with a reply. Servers leave out the thoughts of a reply that called nothing."""
-    return math.ceil(sum(each.size for each in provider_parts(data, calls)) / BYTES_PER_TOKEN) if calls else 0
-
-
-def provider_parts(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> list[ProviderData]:
-    """What came with a reply and with its calls."""
-    return [each for each in (data, *(call.provider_data for call in calls)) if each is not None]
+    return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
@@ -92,9 +76,9 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     """
     sizes = {}
     for before, after in zip(state.conversation, sendable(state), strict=True):
-        whole = sum(data.size for data in provider_parts(before.provider_data, before.calls))
+        whole = sum(data.size for data in attached(before.provider_data, before.calls))
         calls = after.calls if dialect is ToolDialect.NATIVE else ()
-        sent = sum(data.size for data in provider_parts(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
+        sent = sum(data.size for data in attached(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
         if whole:
             sizes[before.origin] = (sent, whole - sent)
     return sizes
@@ -113,7 +97,7 @@ def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
     def entry(each: Entry) -> Entry:
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
-        if all(own(data) for data in provider_parts(each.provider_data, each.calls)):
+        if all(own(data) for data in attached(each.provider_data, each.calls)):
             return each
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
         return replace(each, provider_data=own(each.provider_data), calls=calls)
@@ -154,7 +138,7 @@ def plan(
         ContextOverflowError: the instructions and tools alone do not leave room for a message.
     """
     reserve = min(state.agent.max_tokens, window // 4)
-    fixed = (estimate(system) + PER_MESSAGE + tool_tokens) * factor
+    fixed = (message_tokens(system) + tool_tokens) * factor
     room = window * SAFETY - reserve - fixed
     if room < max(64, window * 0.05):
         raise ContextOverflowError(

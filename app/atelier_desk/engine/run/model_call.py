@@ -12,11 +12,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import (
-    LOADING,
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -60,8 +58,9 @@ from atelier_desk.engine.run.silence import watched
 from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm import retry
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.llm.tokens import cost, definition_tokens, estimate
 from atelier_desk.llm.tool_refusal import refuses_tools
 from atelier_desk.policy import budget
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -128,9 +127,8 @@ def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
     key = tuple(map(id, tools))
     known = _described.get(key)
     if known is None:
-        sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
-        tokens = estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
-        known = _described[key] = _Described(tools, json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False), tokens)
+        text = json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False)
+        known = _described[key] = _Described(tools, text, definition_tokens(tools))
         if len(_described) > MOST_DESCRIBED:
             _described.popitem(last=False)
     return known
@@ -455,10 +453,11 @@ class ModelCall:
             await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
             await self._remember(supports_tools=False)
             return
-        if self._tries_again(state, error):
+        attempt = state.retries + 2
+        delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
+        if delay is not None:
             # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
-            delay = retry_delay(state.retries, random.random(), error.retry_after_s)
-            retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
+            retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
             self._kept = True
             await self._env.clock.sleep(delay)
@@ -483,20 +482,3 @@ class ModelCall:
             await self._env.gateway.learned(self._handle.current.agent, **facts)
         except AtelierError as error:
             log.warning("what was learned of the model is not kept: %s", error)
-
-    def _tries_again(self, state: RunState, error: ProviderError) -> bool:
-        """Whether the request is sent again without asking. Nobody would try a sub-agent again; a root run's user is there, so only a
-        connection that dropped in the middle of a reply is mended, not a silence that was borne for minutes."""
-        if not error.recoverable or error.code == LOADING:
-            # The provider itself waits for a model that is loaded, for a sub-agent too.
-            return False
-        if state.parent_run_id is not None:
-            return state.retries + 1 < limits.CHILD_ATTEMPTS
-        return self._begun and error.code != "timeout" and state.retries + 1 < limits.REPLY_ATTEMPTS
-
-
-def retry_delay(retries: int, chance: float, asked_s: float | None = None) -> float:
-    """Seconds before the next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
-    (0–1), so that several do not come back at once. A wait the server asked for is kept, up to ``limits.CHILD_WAIT_S``."""
-    first, longest = limits.CHILD_RETRY_S
-    return max(min(longest, first * 2**retries) * (1 - chance / 4), min(asked_s or 0.0, limits.CHILD_WAIT_S))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.ids import is_id
 from atelier_desk.i18n import N_
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,6 +33,17 @@ def text(value: str, what: str, most: int) -> str:
             N_("{field} is {length} characters long; at most {most} are allowed."), field=what, length=len(stripped), most=most
         )
     return stripped
+
+
+def identifier(value: str, what: str) -> None:
+    """Refuse an identifier that Atelier never gives. One from a file names rows, and folders too; ``what`` names the file."""
+    if not is_id(value):
+        raise UsageError(
+            N_("{what} has the identifier {id}; an identifier is 32 hexadecimal digits in lower case."),
+            code="invalid",
+            what=what,
+            id=value[:80],
+        )
 
 
 def explain(error: ValidationError) -> str:
@@ -66,6 +78,16 @@ def changed(value: M, what: str, /, **fields: Any) -> M:
         raise UsageError(N_("{what} has no field {names}."), what=what, names=", ".join(unknown))
     data = {name: getattr(value, name) for name in type(value).model_fields}
     return build(type(value), what, **{**data, **fields})
+
+
+def inside(model: object, what: str, path: str, value: object) -> object:
+    """A copy of ``model`` with the field at the dotted ``path`` replaced, validated again; an empty path is the value itself."""
+    if not path:
+        return value
+    name, _dot, rest = path.partition(".")
+    if not isinstance(model, BaseModel):
+        raise UsageError(N_("{what} has no field {names}."), what=what, names=path)
+    return changed(model, what, **{name: inside(getattr(model, name, None), what, rest, value)})
 
 
 def parse_json(model: type[M], source: str | bytes, what: str, *, most: int = limits.IMPORT_FILE) -> M:

@@ -29,7 +29,7 @@ from atelier_desk.engine.services.request_views import (
 )
 from atelier_desk.engine.services.transcript import lineage
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import estimate
+from atelier_desk.llm.tokens import IMAGE_TOKENS, message_tokens
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.modes import tools_text, visible_names
 
@@ -237,8 +237,8 @@ def _left_entry(entry: Entry, *, by_summary: bool) -> LeftEntry:
         tool=entry.tool,
         before=f"{before}{calls}".strip(),
         after=after,
-        tokens_before=estimate(before + calls) + context.PER_MESSAGE,
-        tokens_after=estimate(after) + context.PER_MESSAGE if after else 0,
+        tokens_before=message_tokens(before + calls),
+        tokens_after=message_tokens(after) if after else 0,
     )
 
 
@@ -264,8 +264,8 @@ def _sizes(
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
     """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
     said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
-    texts = [_text_tokens(message) for message in messages]
-    images = [context.IMAGE_TOKENS * len(message.images) for message in messages]
+    texts = [message_tokens(message.content, message.tool_calls, message.provider_data) for message in messages]
+    images = [IMAGE_TOKENS * len(message.images) for message in messages]
     parts: list[PartKind] = [_part(message, memory_calls, last=index == said_last) for index, message in enumerate(messages)]
     estimates = dict.fromkeys(PARTS, 0)
     estimates["tools"] = model_call.tools_tokens(tools)
@@ -295,11 +295,6 @@ def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, in
     for kind in by_rest[: total - sum(shares.values())]:
         shares[kind] += 1
     return shares
-
-
-def _text_tokens(message: ChatMessage) -> int:
-    calls = sum(estimate(call.name) + estimate(str(call.arguments)) for call in message.tool_calls)
-    return estimate(message.content) + calls + context.provider_tokens(message.provider_data, message.tool_calls) + context.PER_MESSAGE
 
 
 def _part(message: ChatMessage, memory_calls: set[str], *, last: bool) -> PartKind:

@@ -187,21 +187,24 @@ class MemoryService:
         """
         rule = OnConflict.parse(on_conflict)
         file = checks.parse_json(MemoryFile, text, _("memory file"))
+        for memory in file.memories:
+            checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         homes: dict[str, str | None] = {}
         for memory in file.memories:
-            known = await self._exists(memory.id)
+            known = await self._known(memory.id)
             if known and rule is OnConflict.SKIP:
                 counts["skipped"] += 1
                 continue
-            counts["overwritten" if known and rule is OnConflict.OVERWRITE else "added"] += 1
             changes: dict[str, Any] = {"embedder": "", "source": "import"}
-            if known and rule is OnConflict.RENAME:
-                changes["id"] = new_id()
             if memory.workflow_id is not None:
                 if memory.workflow_id not in homes:
                     homes[memory.workflow_id] = await self._home(memory.workflow_id)
                 changes["workflow_id"] = homes[memory.workflow_id]
+            overwritten = known is not None and rule is OnConflict.OVERWRITE and known.workflow_id == changes.get("workflow_id")
+            if known and not overwritten:
+                changes["id"] = new_id()  # also where it would be taken from another workflow
+            counts["overwritten" if overwritten else "added"] += 1
             await self._index(memory.model_copy(update=changes))
         return counts
 
@@ -247,12 +250,11 @@ class MemoryService:
         self._context.bus.changed("memory", memory.id)
         return stored
 
-    async def _exists(self, memory_id: str) -> bool:
+    async def _known(self, memory_id: str) -> Memory | None:
         try:
-            await self.get(memory_id)
+            return await self.get(memory_id)
         except NotFoundError:
-            return False
-        return True
+            return None
 
     async def _home(self, workflow_id: str) -> str | None:
         try:

@@ -78,7 +78,7 @@ class ReportService:
     async def path(self, workflow_id: str, name: str) -> Path:
         """The report's file, for a file manager or another program."""
         report = await self._context.repos.reports.get(workflow_id, name)
-        return Path(self._context.datadir.reports) / workflow_id / f"{report.name}.md"
+        return self._context.repos.reports.path(workflow_id, report.name)
 
     async def _existing(self, workflow_id: str, name: str) -> Report | None:
         try:

@@ -34,6 +34,16 @@ class SettingsService:
         async with self._changing:
             return await self._update(fields)
 
+    async def set(self, key: str, value: object) -> Settings:
+        """Change one setting, as ``update`` does; ``approvals.timeout_s`` is one inside another.
+
+        Raises:
+            UsageError: no setting has this key, or the value is out of bounds.
+        """
+        async with self._changing:
+            name, _dot, inside = key.partition(".")
+            return await self._update({name: checks.inside(getattr(await self.get(), name, None), key, inside, value)})
+
     async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self.get()
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.allowed)

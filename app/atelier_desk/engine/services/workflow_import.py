@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,29 +12,27 @@ from pydantic import ValidationError
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.events import ChildrenPlanned, PauseReason, RunEvent, RunPaused, TaskChanged
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.events import PauseReason, RunEvent, RunPaused, TaskChanged
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.identities import renamed
+from atelier_desk.engine.identities import made_by, renamed
 from atelier_desk.engine.run.reduce import fold
 from atelier_desk.engine.run.state import RunState
 from atelier_desk.engine.run.steps import Wait, next_step
-from atelier_desk.engine.services.checks import explain
+from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.workflow_file import WorkflowFile
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
+
+log = logging.getLogger(__name__)
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     """A copy whose workflow, runs, events, messages, tasks, questions, approvals, memories and reports have new identifiers everywhere
     they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
-    rows: list[Any] = [file.workflow, *file.runs, *file.events, *file.messages, *file.tasks, *file.questions, *file.memories]
-    rows += [*file.approvals, *file.frames, *(each.report for each in file.reports)]
-    rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
-    rows += [child for event in file.events if isinstance(event.body, ChildrenPlanned) for child in event.body.children]
-    fresh = {row.id: new_id() for row in rows}
+    fresh = {each: new_id() for ids in identities(file).values() for each in ids}
     commits: dict[str, str] = {}
     for event in file.events:
         # What was committed together stays together: a fork of the copy must not tear it apart.
@@ -40,23 +40,60 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
 
 
+def identities(file: WorkflowFile) -> dict[str, list[str]]:
+    """By table, the identifier of every row of the file, and of those that its events bring into the world: a row is made of an event again
+    when its run goes on. Calls are left out: their identifiers are made of their run's."""
+    found: dict[str, list[str]] = {
+        "workflow": [file.workflow.id],
+        "run": [run.id for run in file.runs],
+        "run_event": [event.id for event in file.events],
+        "message": [message.id for message in file.messages],
+        "task": [task.id for task in file.tasks],
+        "user_question": [asked.id for asked in file.questions],
+        "approval_request": [asked.id for asked in file.approvals],
+        "prompt_frame": [frame.id for frame in file.frames],
+        "memory": [memory.id for memory in file.memories],
+        "report": [each.report.id for each in file.reports],
+    }
+    for table, ids in found.items():
+        if len(set(ids)) < len(ids):
+            raise _damaged(f"it has two rows of the same identifier in {table}")
+    for event in file.events:
+        table, made = made_by(event.body)
+        if made:
+            found[table] += made
+    return found
+
+
 def check(file: WorkflowFile) -> None:
-    """Refuse a file whose parts do not belong together: rows of another workflow, events of unknown runs, gaps in a journal."""
+    """Refuse a file whose parts do not belong together: rows of another workflow, rows and events of unknown runs, gaps in a journal; and
+    identifiers that Atelier never gives."""
+    for ids in identities(file).values():
+        for each in ids:
+            checks.identifier(each, _("workflow file"))
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
+    for call in file.executions:
+        if call.id != f"{call.run_id}:{call.call_id}":
+            raise _damaged(f"the call {call.call_id} has the identifier {call.id}")
     rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report] = [
         *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
     ]  # fmt: skip
     rows += [each.report for each in file.reports]
+    # Another version of a turn makes rows of these when it is shown.
+    rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
+    if file.workflow.head_run_id not in runs | {None}:
+        raise _damaged(f"it shows the unknown run {file.workflow.head_run_id}")
     for row in rows:
         if row.workflow_id != workflow_id:
             raise _damaged(f"{type(row).__name__} {row.id} belongs to another workflow")
+        named = _runs_of(row) - runs - {"", None}
+        if named:
+            raise _damaged(f"{type(row).__name__} {row.id} names the unknown run {sorted(named)[0]}")
     numbers: dict[str, int] = {}
     for event in file.events:
         if not event.run_id:
             continue
-        if event.run_id not in runs:
-            raise _damaged(f"event {event.id} names the unknown run {event.run_id}")
         expected = numbers.get(event.run_id, 0) + 1
         if event.seq != expected:
             raise _damaged(f"run {event.run_id} has event {event.seq} where {expected} is expected")
@@ -64,6 +101,15 @@ def check(file: WorkflowFile) -> None:
     for run in file.runs:
         if numbers.get(run.id, 0) != run.last_seq:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _runs_of(row: Any) -> set[Any]:
+    """The runs that a row is shown or found by."""
+    if isinstance(row, Run):
+        return {row.previous_run_id, row.parent_run_id, row.correlation_id}
+    if isinstance(row, ApprovalRequest):
+        return {row.run_id, row.root_run_id}
+    return set() if isinstance(row, Task | PromptFrame | Report) else {row.run_id}
 
 
 def _damaged(problem: str) -> UsageError:
@@ -75,7 +121,7 @@ def parse(text: str | bytes) -> WorkflowFile:
     try:
         return WorkflowFile.model_validate_json(text)
     except ValidationError as error:
-        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(explain(error))) from None
+        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(checks.explain(error))) from None
 
 
 def _first(problems: str) -> str:
@@ -84,44 +130,49 @@ def _first(problems: str) -> str:
 
 
 class WorkflowWriter:
-    """Writes a checked file into the database. A failure part of the way leaves nothing behind."""
+    """Writes a checked file into the database, whole or not at all."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def write(self, file: WorkflowFile) -> None:
-        """Store everything; the workflow's row comes first because all others link to it."""
-        repos = self._context.repos
-        file = _held(file)
-        await repos.workflows.create(file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}))
-        try:
-            await self._rows(file)
-        except BaseException:
-            await repos.workflows.purge(file.workflow.id)
-            raise
+    async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
+        """Store everything, with ``replace`` in the place of the workflow that has its id. Begun, it is done to its end, also when the
+        caller is cancelled.
 
-    async def _rows(self, file: WorkflowFile) -> None:
+        Raises:
+            ConflictError: ``taken``: a row of another workflow has one of its identifiers. Nothing was changed.
+            StorageError: nothing was changed, except where the error says that this is not known.
+        """
+        await asyncio.shield(self._write(file, replace))
+
+    async def _write(self, file: WorkflowFile, replace: bool) -> None:
         from atelier_desk.storage.commit import Commit
+        from atelier_desk.storage.repositories import imports
 
-        repos = self._context.repos
-        for run in file.runs:
-            await repos.journal.commit(
-                Commit(
-                    events=tuple(event for event in file.events if event.run_id == run.id),
-                    runs=(run,),
-                    messages=tuple(message for message in file.messages if message.run_id == run.id),
-                    executions=tuple(call for call in file.executions if call.run_id == run.id),
-                    questions=tuple(asked for asked in file.questions if asked.run_id == run.id),
-                    approvals=tuple(asked for asked in file.approvals if asked.run_id == run.id),
-                    workflow={"stream_seq": file.workflow.stream_seq},
-                )
-            )
-        loose = tuple(event for event in file.events if not event.run_id)
-        await repos.journal.commit(Commit(events=loose, frames=file.frames, tasks=file.tasks))
-        for memory in file.memories:
-            await self._context.memory_search.index(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}))
-        for each in file.reports:
-            await repos.reports.save(each.report, each.text)
+        file = _held(file)
+        memories = tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories)
+        rows = imports.WorkflowRows(
+            workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+            commit=Commit(
+                events=file.events,
+                runs=file.runs,
+                messages=file.messages,
+                executions=file.executions,
+                questions=file.questions,
+                approvals=file.approvals,
+                frames=file.frames,
+                tasks=file.tasks,
+            ),
+            memories=memories,
+            reports=tuple((each.report, each.text) for each in file.reports),
+            ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
+        )
+        await imports.write(self._context.repos, rows, replace=replace)
+        for memory in memories:
+            try:
+                await self._context.memory_search.index(memory)
+            except AtelierError as error:
+                log.warning("a memory that was imported has no vector yet: %s", error)
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:

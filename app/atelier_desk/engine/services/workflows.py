@@ -210,7 +210,13 @@ class WorkflowService:
             raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
-        """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB."""
+        """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.
+
+        It is there whole or not at all. A new workflow with rows whose ids are those of another one's comes as a copy.
+
+        Raises:
+            ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
+        """
         from atelier_desk.engine.services.workflow_import import check, parse, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
@@ -221,12 +227,18 @@ class WorkflowService:
         check(file)
         existing = await self._existing(file.workflow.id)
         if existing is None:
-            return Imported(await self._write(file), "created")
-        if rule is OnConflict.SKIP:
+            try:
+                return Imported(await self._write(file), "created")
+            except ConflictError as error:
+                if error.code != "taken":
+                    raise
+        elif rule is OnConflict.SKIP:
             return Imported(existing, "skipped")
-        if rule is OnConflict.OVERWRITE:
-            await self.purge(existing.id)
-            return Imported(await self._write(file), "overwritten")
+        elif rule is OnConflict.OVERWRITE:
+            await self._stop(existing.id)
+            replaced = await self._write(file, replace=True)
+            self._context.gate.forget(existing.id)
+            return Imported(replaced, "overwritten")
         return Imported(await self._write(with_new_ids(file), name=await self._free_name(file.workflow.name)), "renamed")
 
     async def _existing(self, workflow_id: str) -> Workflow | None:
@@ -235,12 +247,12 @@ class WorkflowService:
         except NotFoundError:
             return None
 
-    async def _write(self, file: WorkflowFile, *, name: str | None = None) -> Workflow:
+    async def _write(self, file: WorkflowFile, *, name: str | None = None, replace: bool = False) -> Workflow:
         from atelier_desk.engine.services.workflow_import import WorkflowWriter
 
         if name is not None:
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
-        await WorkflowWriter(self._context).write(file)
+        await WorkflowWriter(self._context).write(file, replace=replace)
         self._forget(file.workflow.id)
         self._changed(file.workflow.id)
         return await self.get(file.workflow.id)

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from atelier_desk.storage.schema import Migrator, migration
 
-WORKFLOW = "record<workflow> REFERENCE ON DELETE CASCADE"
+KEPT = "REFERENCE ON DELETE CASCADE READONLY"
+"""A row stays with its workflow: no write of ours, whatever id it was given, can take it to another one."""
+WORKFLOW = f"record<workflow> {KEPT}"
+OPTIONAL_WORKFLOW = f"option<record<workflow>> {KEPT}"
 RUN = "record<run>"
 OF_RUN = f"{RUN} REFERENCE ON DELETE CASCADE"
 
@@ -174,7 +177,7 @@ TABLES: dict[str, dict[str, str]] = {
         "completed_at": "option<datetime>",
     },
     "memory": {
-        "workflow": f"option<{WORKFLOW.split()[0]}> REFERENCE ON DELETE CASCADE",
+        "workflow": OPTIONAL_WORKFLOW,
         "type": "string",
         "content": "string",
         "importance": "float",
@@ -196,7 +199,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "memory_vector": {
         "memory": "record<memory> REFERENCE ON DELETE CASCADE",
-        "workflow": f"option<{WORKFLOW.split()[0]}> REFERENCE ON DELETE CASCADE",
+        "workflow": OPTIONAL_WORKFLOW,
         "embedder": "string",
         "dimension": "int",
         "vector": "bytes",

@@ -66,20 +66,35 @@ class MemoryRepository(Repository[Memory]):
         same = before is not None and before.content == memory.content
         if vector is None:
             memory = memory.model_copy(update={"embedder": before.embedder if before is not None and same else ""})
-        terms = pack(await self.stems(memory.content))
-        content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
+        row = self.table.record(memory.id)
+        written, entry = await self._prepared(memory)
         statements = [guard(memory.workflow_id)] if memory.workflow_id else []
-        statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
+        statements.append(written)
         kept = record("memory_vector", [memory.id, memory.embedder])
         if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
             gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
-            statements.append(Statement(gone, {"row": content["id"], "kept": kept if vector is not None else None}))
+            statements.append(Statement(gone, {"row": row, "kept": kept if vector is not None else None}))
         if vector is not None:
             statements.append(_vector_statement(memory, vector))
         await self._store.write(*statements)
-        for follower in self._followers:
-            follower.saved(_entry(memory, terms))
+        self.tell([entry])
         return memory
+
+    async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[Entry]]:
+        """Statements that write memories without their vectors, for a larger transaction; after it ``tell`` takes the entries."""
+        pairs = [await self._prepared(memory.model_copy(update={"embedder": ""})) for memory in memories]
+        return [statement for statement, _entry in pairs], [entry for _statement, entry in pairs]
+
+    def tell(self, entries: Sequence[Entry]) -> None:
+        """Tell the followers of memories that were written."""
+        for entry in entries:
+            for follower in self._followers:
+                follower.saved(entry)
+
+    async def _prepared(self, memory: Memory) -> tuple[Statement, Entry]:
+        terms = pack(await self.stems(memory.content))
+        content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
+        return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}), _entry(memory, terms)
 
     async def set_vector(self, memory_id: str, embedder: str, vector: np.ndarray) -> None:
         """Give a memory the vector of another embedder; vectors of the others stay until ``drop_vectors``.

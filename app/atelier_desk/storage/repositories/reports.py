@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import shlex
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, files, tables
@@ -73,11 +75,44 @@ class ReportRepository(Repository[Report]):
         return stored
 
     async def _write_row(self, report: Report, data: bytes) -> Report:
-        stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
-        content = {**self.table.encode(stored), "search": search_text(report.name, _text(data))}
-        statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content})
+        stored, statement = self._row(report, data)
         await self._store.write(guard(report.workflow_id), statement)
         return stored
+
+    def _row(self, report: Report, data: bytes) -> tuple[Report, Statement]:
+        stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
+        content = {**self.table.encode(stored), "search": search_text(report.name, _text(data))}
+        return stored, Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content})
+
+    @contextlib.asynccontextmanager
+    async def beside(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
+        """Put the texts of reports beside their files; the block commits the statements, which write their rows, then they go into place.
+
+        Raises:
+            UsageError: a name or an id is no plain file name.
+            StorageError: a text cannot be written.
+        """
+        waiting = [(self.path(report.workflow_id, report.name), report, text.encode("utf-8", errors="replace")) for report, text in reports]
+        ready = False
+        async with self._one:
+            try:
+                for path, _report, data in waiting:
+                    await _in_thread(path, partial(files.stage, path, data))
+                ready = True
+                yield [self._row(report, data)[1] for _path, report, data in waiting]
+            except BaseException as error:
+                # After an error of the database the rows may be there all the same; then what waits beside is their text.
+                if not ready or isinstance(error, UsageError):
+                    for path, _report, _data in waiting:
+                        await in_storage_thread(files.take_back, path)
+                raise
+            for path, _report, _data in waiting:
+                await _in_thread(path, partial(files.put_in_place, path))
+
+    async def remove_files(self, workflow_id: str, names: Sequence[str]) -> None:
+        """Delete the files of reports whose rows are gone."""
+        for name in names:
+            await in_storage_thread(files.remove, self.path(workflow_id, name))
 
     async def get(self, workflow_id: str, name: str = "") -> Report:
         """One report's row.

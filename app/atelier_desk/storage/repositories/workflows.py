@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
@@ -163,9 +164,12 @@ class WorkflowRepository(Repository[Workflow]):
     def _delete_files(self, workflow_id: str) -> None:
         """Its reports and artefacts."""
         for above in (self._datadir.reports, self._datadir.attachments):
-            folder = above / workflow_id
             try:
-                if folder.parent == above and folder.is_dir():
+                folder = files_of(above, workflow_id)
+            except UsageError:
+                return  # no file was ever written for such an id
+            try:
+                if folder.is_dir():
                     shutil.rmtree(folder)
             except OSError as error:
                 raise StorageError(errors.READ_ONLY, code="read_only", path=folder) from error

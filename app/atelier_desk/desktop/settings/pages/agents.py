@@ -16,11 +16,12 @@ from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, w
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import ToolChoice
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -53,20 +54,26 @@ class AgentsPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._default = ""
-        self._list_heading, card = self.section()
+        card = self.section(N_("AGENTS"))
         self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
         dress_list(self.list)
         card.body.addWidget(self.list)
         box = QWidget(self)
         flow = FlowLayout(box, 8)
-        names = ("new", "duplicate", "import", "export", "default", "delete")
-        self.buttons = {name: QPushButton(box) for name in names}
-        for name, button in self.buttons.items():
-            button.setObjectName(f"agent-{name}")
-            mark(button, "" if name == "new" else "quiet")
-            flow.addWidget(button)
+        self.buttons: dict[str, QPushButton] = {}
+        for name, text, act in (
+            ("new", N_("New agent"), self.begin),
+            ("duplicate", N_("Duplicate"), lambda: self.jobs.once("duplicate", self._duplicate)),
+            ("import", N_("Import…"), lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)),
+            ("export", N_("Export…"), self._ask_export),
+            ("default", N_("Use for new workflows"), lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen))),
+            ("delete", N_("Delete"), lambda: self.jobs.once("delete", self._delete)),
+        ):
+            self.buttons[name] = control(QPushButton(box), f"agent-{name}", text, look="" if name == "new" else "quiet", on=act)
+            flow.addWidget(self.buttons[name])
         card.body.addWidget(box)
-        self._form_heading, form_card = self.section()
+        form_card = self.section()
+        self._form_heading = form_card.heading
         form_card.body.setContentsMargins(16, 14, 16, 14)
         self.form = AgentForm(self)
         form_card.body.addWidget(self.form)
@@ -79,20 +86,9 @@ class AgentsPage(SettingsPage):
         form_card.body.addLayout(row)
         self.end()
         self._connect()
-        say(self._list_heading, N_("AGENTS"))
         self.retranslate()
 
     def _connect(self) -> None:
-        actions = {
-            "new": self.begin,
-            "duplicate": lambda: self.jobs.once("duplicate", self._duplicate),
-            "import": lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from),
-            "export": self._ask_export,
-            "default": lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen)),
-            "delete": lambda: self.jobs.once("delete", self._delete),
-        }
-        for name, action in actions.items():
-            self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.form.changed.connect(self._check)
         self.form.changed.connect(self._cost_soon)
@@ -179,7 +175,7 @@ class AgentsPage(SettingsPage):
     def begin(self) -> None:
         """The form of a new agent, like the chosen one but without a name."""
         model = self.current() or (self._agents[0] if self._agents else None)
-        base = model.config if model is not None else AgentConfig(name="?", provider="local", model="-")
+        base = model.config if model is not None else AgentConfig(name="?", provider=builtin_type().kind, model="-")
         self._adding = True
         self.list.setCurrentRow(-1)
         self.form.show_config(base)
@@ -265,10 +261,4 @@ class AgentsPage(SettingsPage):
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        texts = {
-            "new": _("New agent"), "duplicate": _("Duplicate"), "import": _("Import…"), "export": _("Export…"),
-            "default": _("Use for new workflows"), "delete": _("Delete"),
-        }  # fmt: skip
-        for name, text in texts.items():
-            self.buttons[name].setText(text)
         self._check()

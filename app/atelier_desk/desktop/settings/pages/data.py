@@ -16,7 +16,8 @@ from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import control, say
+from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -32,52 +33,52 @@ class DataPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._root: Path | None = None
-        self._backup_heading, backup = self.section()
-        self.create_button = control(QPushButton(self), "backup-create", N_("Create…"), on=self._ask_create)
-        self.verify = control(
-            QPushButton(self),
-            "backup-verify",
-            N_("Check…"),
-            on=lambda: ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup),
+        backup = self.section(N_("BACKUP"))
+        about = N_(
+            "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
+            "Keys stay in the keyring; models, logs and exports are left out."
         )
-        self.restore = control(
-            QPushButton(self),
-            "backup-restore",
-            N_("Restore…"),
-            on=lambda: ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore),
-        )
-        self._create_row, self._verify_row = self.row(backup, self.create_button), self.row(backup, self.verify)
-        self._restore_row = self.row(backup, self.restore)
+        self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
+        about = N_("Compare every byte with its checksums, open it and count what is in it.")
+        self.deed(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
+        about = N_("Your present data is kept beside it.")
+        self.deed(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
-        self._move_heading, move = self.section()
-        self.export = control(
-            QPushButton(self), "data-export", N_("Export…"), on=lambda: ask_folder(self, _("Choose an empty folder"), self.export_to)
-        )
-        self.import_ = control(
-            QPushButton(self), "data-import", N_("Import…"), on=lambda: ask_folder(self, _("Choose an exported folder"), self.import_from)
-        )
-        self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
+        move = self.section(N_("EXPORT AND IMPORT"))
+        about = N_("A folder of plain JSON lines that other programs can read.")
+        self.deed(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
+        about = N_("Rows that exist already are replaced.")
+        self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
-        self._place_heading, place = self.section()
-        self._place = control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder)
-        self._place_row = self.row(place, self._place)
+        place, folder = self.section(N_("PLACE")), lambda: str(self._root or "")
+        self._place = self.row(
+            place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
+        )
         self.end()
-        say(self._backup_heading, N_("BACKUP"))
-        say(self._move_heading, N_("EXPORT AND IMPORT"))
-        say(self._place_heading, N_("PLACE"))
-        self.retranslate()
 
     async def load(self) -> None:
         self._root = await self.bridge.call(lambda a: Path(a.datadir.root))
-        self._place_row.set_texts(_("Data folder"), str(self._root))
+        self._place.set_texts(N_("Data folder"), lambda: str(self._root))
+
+    def _ask_verify(self) -> None:
+        ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup)
+
+    def _ask_backup(self) -> None:
+        ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore)
+
+    def _ask_export(self) -> None:
+        ask_folder(self, _("Choose an empty folder"), self.export_to)
+
+    def _ask_import(self) -> None:
+        ask_folder(self, _("Choose an exported folder"), self.import_from)
 
     def _ask_create(self) -> None:
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: str, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+    def _run(self, busy: Busy, what: Text, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
         async def job() -> None:
@@ -96,7 +97,7 @@ class DataPage(SettingsPage):
         """Write a backup to ``path`` and open it."""
         self._run(
             self.backup_busy,
-            _("Writing and checking the backup…"),
+            N_("Writing and checking the backup…"),
             lambda a: a.data.backup_create(path),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
@@ -105,7 +106,7 @@ class DataPage(SettingsPage):
         """Open a backup and count what is in it."""
         self._run(
             self.backup_busy,
-            _("Checking the backup…"),
+            N_("Checking the backup…"),
             lambda a: a.data.backup_verify(path),
             lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
         )
@@ -126,7 +127,7 @@ class DataPage(SettingsPage):
         """Close the engine, put the backup in place, open the engine again."""
         if not self.backup_busy.running and self._root is not None:
             task = self.jobs.start(self._restore(path, self._root))
-            self.backup_busy.watch(task, _("Restoring…"), on_stop=lambda: None)
+            self.backup_busy.watch(task, N_("Restoring…"), on_stop=lambda: None)
             self.backup_busy.stop.hide()
 
     async def _restore(self, path: Path, root: Path) -> None:
@@ -155,7 +156,7 @@ class DataPage(SettingsPage):
         """Write every table as JSON lines."""
         self._run(
             self.move_busy,
-            _("Exporting…"),
+            N_("Exporting…"),
             lambda a: a.data.export_jsonl(folder),
             lambda info: _("Exported: {counts}.", counts=_counts(info)),
         )
@@ -164,7 +165,7 @@ class DataPage(SettingsPage):
         """Read such an export."""
         self._run(
             self.move_busy,
-            _("Importing…"),
+            N_("Importing…"),
             lambda a: a.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )
@@ -175,20 +176,6 @@ class DataPage(SettingsPage):
 
         if self._root is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
-
-    def retranslate(self) -> None:
-        self._create_row.set_texts(
-            _("Create a backup"),
-            _(
-                "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
-                "Keys stay in the keyring; models, logs and exports are left out."
-            ),
-        )
-        self._verify_row.set_texts(_("Check a backup"), _("Compare every byte with its checksums, open it and count what is in it."))
-        self._restore_row.set_texts(_("Restore a backup"), _("Your present data is kept beside it."))
-        self._export_row.set_texts(_("Export everything"), _("A folder of plain JSON lines that other programs can read."))
-        self._import_row.set_texts(_("Import an export"), _("Rows that exist already are replaced."))
-        self._place_row.set_texts(_("Data folder"), str(self._root or ""))
 
 
 def _damaged(name: str) -> str:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import Pill, control, fill, label, say
+from atelier_desk.desktop.widgets import Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.i18n import N_, _
 
@@ -59,7 +59,7 @@ class DiagnosticsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._checks: list[Any] = []
-        self._doctor_heading, doctor = self.section()
+        doctor = self.section(N_("CHECK-UP"))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(2)
@@ -70,25 +70,22 @@ class DiagnosticsPage(SettingsPage):
         self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy everything"), on=self.copy_all)
         buttons = fill(QHBoxLayout(), 1, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
-        self._versions_heading, card = self.section()
+        card = self.section(N_("VERSIONS"))
         self._versions = label("", "mono", self, wrap=True)
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
-        self._log_heading, log = self.section()
+        log = self.section(N_("LOG"))
         self.log = control(QPlainTextEdit(self), "log-tail", look="mono", name=N_("End of the log"))
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
         log.body.addWidget(self.log)
         self.end()
-        say(self._doctor_heading, N_("CHECK-UP"))
-        say(self._versions_heading, N_("VERSIONS"))
-        say(self._log_heading, N_("LOG"))
         self.retranslate()
 
     async def load(self) -> None:
         task = self.jobs.start(self._examine(), "doctor")
-        self.busy.watch(task, _("Looking…"))
+        self.busy.watch(task, N_("Looking…"))
 
     async def _examine(self) -> None:
         def examine(atelier: Any) -> Any:

@@ -20,19 +20,18 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
 KINDS = (
     ("builtin", N_("Built in (works offline)")),
     ("none", N_("None: search by words alone")),
-    ("ollama", N_("Ollama")),
-    ("mistral", N_("Mistral")),
-    ("openai", N_("OpenAI-compatible server")),
+    *REMOTE.items(),
     ("sentence-transformers", N_("sentence-transformers (extra package)")),
 )
-REMOTE = ("ollama", "mistral", "openai")
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -47,21 +46,20 @@ class MemoryPage(SettingsPage):
         self._saved = EmbedderSettings()
         self._loaded = False
         self._providers: list[ProviderConfig] = []
-        self._heading, card = self.section()
-        self.kind = QComboBox(self)
-        self.provider = QComboBox(self)
-        self.model = QLineEdit(self)
-        self.dimension = QSpinBox(self)
-        names = ("embedder-kind", "embedder-provider", "embedder-model", "embedder-dimension")
-        for widget, name in zip((self.kind, self.provider, self.model, self.dimension), names, strict=True):
-            widget.setObjectName(name)
+        card = self.section(N_("EMBEDDER"))
+        self.kind = control(QComboBox(self), "embedder-kind")
+        self.provider = control(QComboBox(self), "embedder-provider")
+        self.model = control(QLineEdit(self), "embedder-model")
+        self.dimension = control(QSpinBox(self), "embedder-dimension")
         self.dimension.setRange(0, 8192)
         for kind, _text in KINDS:
             self.kind.addItem("", kind)
-        self._kind_row = self.row(card, self.kind, stretch=True)
-        self._provider_row = self.row(card, self.provider, stretch=True)
-        self._model_row = self.row(card, self.model, stretch=True)
-        self._dimension_row = self.row(card, self.dimension, stretch=True)
+        say(self.kind, items=[text for _kind, text in KINDS])
+        about = N_("Finds memories by meaning, not only by their words.")
+        self._kind_row = self.row(card, self.kind, N_("Embedder"), about, stretch=True)
+        self._provider_row = self.row(card, self.provider, N_("Provider"), stretch=True)
+        self._model_row = self.row(card, self.model, N_("Model"), stretch=True)
+        self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 takes the model's own."), stretch=True)
         self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
         self.reembed = control(QPushButton(self), "memory-reembed", N_("Compute vectors again"), on=self._reembed)
         buttons = FlowLayout(spacing=8)
@@ -70,28 +68,17 @@ class MemoryPage(SettingsPage):
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
-        self._stats_heading, stats = self.section()
+        stats = self.section(N_("WHAT THERE IS"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
-        self._move_heading, move = self.section()
-        self.export = control(
-            QPushButton(self),
-            "",
-            N_("Export…"),
-            on=lambda: ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to),
-        )
-        self.import_ = control(
-            QPushButton(self), "", N_("Import…"), on=lambda: ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from)
-        )
-        self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
+        move = self.section(N_("EXPORT AND IMPORT"))
+        self.deed(move, N_("Export memories"), N_("One JSON file, without vectors."), N_("Export…"), self._ask_export)
+        self.deed(move, N_("Import memories"), N_("Memories that exist already are left as they are."), N_("Import…"), self._ask_import)
         self.end()
         self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
         for signal in (self.provider.currentIndexChanged, self.model.textChanged, self.dimension.valueChanged):
             signal.connect(lambda _value: self._check())
-        say(self._heading, N_("EMBEDDER"))
-        say(self._stats_heading, N_("WHAT THERE IS"))
-        say(self._move_heading, N_("EXPORT AND IMPORT"))
-        self.retranslate()
+        self._check()
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.call(lambda a: a.settings.get())
@@ -102,7 +89,7 @@ class MemoryPage(SettingsPage):
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
-        self._show_stats(described)
+        say(self.stats, lambda: self._counts(described))
         if (running and not self.busy.running) or running:
             self.busy.set_progress(*running)
 
@@ -118,7 +105,7 @@ class MemoryPage(SettingsPage):
         kind = self.kind.currentData()
         chosen = self.provider.currentText()
         self.provider.clear()
-        self.provider.addItems([p.name for p in self._providers if p.kind.value == kind])
+        self.provider.addItems([p.name for p in self._providers if p.kind == kind])
         self.provider.setCurrentIndex(max(0, self.provider.findText(chosen)))
         for row in (self._provider_row, self._dimension_row):
             row.setVisible(kind in REMOTE)
@@ -168,10 +155,10 @@ class MemoryPage(SettingsPage):
 
         working = self.jobs.once("reembed", job)
         if working is not None:
-            self.busy.watch(working, _("Computing vectors…"))
+            self.busy.watch(working, N_("Computing vectors…"))
         self.reembed.setEnabled(False)
 
-    def _show_stats(self, described: dict[str, Any]) -> None:
+    def _counts(self, described: dict[str, Any]) -> str:
         total = int(described.get("total") or 0)
         lines = [ngettext("{n} memory that applies to all workflows", "{n} memories that apply to all workflows", total)]
         by_type = described.get("by_type") or {}
@@ -183,7 +170,7 @@ class MemoryPage(SettingsPage):
         tags = list((described.get("tags") or {}).items())[:12]
         if tags:
             lines.append(" ".join(f"#{tag} ({number(count)})" for tag, count in tags))
-        self.stats.setText("\n".join(lines))
+        return "\n".join(lines)
 
     def export_to(self, path: Path) -> None:
         """Write all memories as JSON."""
@@ -206,13 +193,8 @@ class MemoryPage(SettingsPage):
 
         self.jobs.once("import", job)
 
-    def retranslate(self) -> None:
-        for row, (_kind, text) in enumerate(KINDS):
-            self.kind.setItemText(row, _(text))
-        self._kind_row.set_texts(_("Embedder"), _("Finds memories by meaning, not only by their words."))
-        self._provider_row.set_texts(_("Provider"))
-        self._model_row.set_texts(_("Model"))
-        self._dimension_row.set_texts(_("Dimension"), _("0 takes the model's own."))
-        self._export_row.set_texts(_("Export memories"), _("One JSON file, without vectors."))
-        self._import_row.set_texts(_("Import memories"), _("Memories that exist already are left as they are."))
-        self._check()
+    def _ask_export(self) -> None:
+        ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to)
+
+    def _ask_import(self) -> None:
+        ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from)

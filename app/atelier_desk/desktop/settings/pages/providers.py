@@ -17,13 +17,14 @@ from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.model_table import ModelTable
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.provider_form import DEFAULT_URLS, KIND_WORDS, ProviderForm
+from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, say
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import find, provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -51,7 +52,7 @@ class ProvidersPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._persistent = True
-        self._list_heading, card = self.section()
+        card = self.section(N_("MODEL SERVERS"))
         self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
         card.body.addWidget(self.list)
@@ -60,7 +61,7 @@ class ProvidersPage(SettingsPage):
         buttons = fill(QHBoxLayout(), self.remove, 1, self.add, spacing=8)
         card.body.addLayout(buttons)
         self._build_form()
-        self._models_heading, models = self.section()
+        models = self.section(N_("MODELS"))
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
@@ -68,7 +69,7 @@ class ProvidersPage(SettingsPage):
         self.reset.setEnabled(False)
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
-        self._downloads_heading, downloads = self.section()
+        downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")
         downloads.body.setContentsMargins(0, 0, 0, 0)
@@ -77,13 +78,11 @@ class ProvidersPage(SettingsPage):
         self.end()
         self._menu = QMenu(self)
         self.list.currentItemChanged.connect(lambda *_: self._select())
-        say(self._list_heading, N_("MODEL SERVERS"))
-        say(self._models_heading, N_("MODELS"))
-        say(self._downloads_heading, N_("MODELS TO DOWNLOAD"))
         self.retranslate()
 
     def _build_form(self) -> None:
-        self._form_heading, card = self.section()
+        card = self.section()
+        self._form_heading = card.heading
         self._form_card = card
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
@@ -99,9 +98,9 @@ class ProvidersPage(SettingsPage):
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
         row = fill(QHBoxLayout(), self.forget, 1, self.test, self.save, spacing=8)
-        self.use_found = control(QPushButton(self), "provider-use-found", on=self._use_found)
-        self.use_found.hide()
         self._found_url = ""
+        self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
+        self.use_found.hide()
         fill(card.body, self.use_found, row)
         self.form.changed.connect(self._check)
 
@@ -113,13 +112,14 @@ class ProvidersPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
-            facts = [_(KIND_WORDS[config.kind]), config.base_url or DEFAULT_URLS[config.kind]]
+            facts = [kind_words(config.kind), config.base_url or usual_url(config.kind)]
             if not config.enabled:
                 facts.append(_("off"))
             elif config.has_key or config.api_key_env:
                 facts.append(_("with key"))
             role: Role = "accent" if config.enabled else "muted"
-            icon = "hard-drive" if config.kind is ProviderKind.LOCAL else "server"
+            entry = find(config.kind)
+            icon = entry.icon if entry is not None else "server"
             two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
         self.list.blockSignals(False)
         rows = min(max(self.list.count(), 1), 6)
@@ -150,10 +150,10 @@ class ProvidersPage(SettingsPage):
 
     def _show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self._persistent)
-        local = config is not None and config.kind is ProviderKind.LOCAL
-        for widget in (self._models_heading, self._models_card):
+        local = config is not None and is_builtin(config.kind)
+        for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
-        for widget in (self._downloads_heading, self._downloads_card):
+        for widget in (self._downloads_card.heading, self._downloads_card):
             widget.setVisible(local)
         if local:
             self.downloads.reload()
@@ -184,9 +184,9 @@ class ProvidersPage(SettingsPage):
     def _show_menu(self) -> None:
         """Kinds to add at once, and the servers found on this machine as soon as they are known."""
         self._menu.clear()
-        for kind, name in ((ProviderKind.OLLAMA, "Ollama"), (ProviderKind.MISTRAL, "Mistral"), (ProviderKind.OPENAI, "OpenAI")):
-            text = _(KIND_WORDS[kind]) if kind is ProviderKind.OPENAI else name
-            self._menu.addAction(text, partial(self.begin, kind, name, DEFAULT_URLS[kind]))
+        for entry in provider_types():
+            if not entry.builtin:
+                self._menu.addAction(_(entry.title), partial(self.begin, entry.kind, entry.name or _(entry.title), entry.url))
         self._menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
         self.jobs.start(self._add_found(), "detect")
 
@@ -198,7 +198,7 @@ class ProvidersPage(SettingsPage):
                 text = _("{software} on this machine ({url})", software=server.software, url=server.base_url)
                 self._menu.addAction(text, partial(self.begin, server.kind, server.software, server.base_url))
 
-    def begin(self, kind: ProviderKind, name: str, url: str) -> None:
+    def begin(self, kind: str, name: str, url: str) -> None:
         """Start the form of a new provider."""
         taken = {config.name for config in self._providers}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
@@ -209,7 +209,8 @@ class ProvidersPage(SettingsPage):
         self._show_form(None)
         self.form.prefill(kind, free, url)
         self._check()
-        (self.form.key_field if kind is ProviderKind.MISTRAL else self.form.name).setFocus()
+        entry = find(kind)
+        (self.form.key_field if entry is not None and entry.needs_key else self.form.name).setFocus()
 
     def store(self) -> None:
         """Save the form."""
@@ -257,15 +258,14 @@ class ProvidersPage(SettingsPage):
         self.test.setEnabled(False)
         testing = self.jobs.once("test", job)
         if testing is not None:
-            self.busy.watch(testing, _("Testing…"))
+            self.busy.watch(testing, N_("Testing…"))
 
     def _offer(self, name: str, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
         config = self.current()
         self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
         self.use_found.setVisible(bool(self._found_url))
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        self.use_found.setAccessibleName(self.use_found.text())
+        say(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
     def _use_found(self) -> None:
         self.use_found.hide()
@@ -320,9 +320,5 @@ class ProvidersPage(SettingsPage):
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save, self.use_found):
-            button.setAccessibleName(button.text())
-            button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:
             self.reload()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import label, say
+from atelier_desk.desktop.widgets import label
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -34,18 +34,16 @@ class ShortcutsPage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._heading, card = self.section()
+        card = self.section(N_("WINDOW"))
         self._actions = QGridLayout()
         card.body.addLayout(self._actions)
-        self._fixed_heading, fixed = self.section()
+        fixed = self.section(N_("LISTS AND DIALOGS"))
         self._fixed = QGridLayout()
         fixed.body.addLayout(self._fixed)
         for grid in (self._actions, self._fixed):
             grid.setColumnStretch(0, 1)
             grid.setVerticalSpacing(8)
         self.end()
-        say(self._heading, N_("WINDOW"))
-        say(self._fixed_heading, N_("LISTS AND DIALOGS"))
         self.retranslate()
 
     async def load(self) -> None:

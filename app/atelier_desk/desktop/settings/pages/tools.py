@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.settings.tool_list import ToolInfo, ToolList, tool_infos
-from atelier_desk.desktop.widgets import Card, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, control, fill, label
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class ToolsPage(SettingsPage):
         self._files: tuple[OwnToolFile, ...] | None = None
         self._rows: list[ToolFileRow] = []
         self.dialog: ReviewDialog | None = None
-        self._own_heading, own = self.section()
+        own = self.section(N_("YOUR OWN TOOLS"))
         self.open = control(QPushButton(self), "own-tools-open", N_("Open"), on=self._open_folder)
-        self._folder_row = self.row(own, self.open)
+        self._folder_row = self.row(own, self.open, N_("Tools folder"), lambda: str(self._folder or ""))
         warning = Card(self, "card-warn")
         self._warning = control(label("", "warn", warning, wrap=True), "", RIGHTS)
         warning.body.addWidget(self._warning)
@@ -67,18 +67,14 @@ class ToolsPage(SettingsPage):
         line = fill(QHBoxLayout(), 1, self.again)
         own.body.addLayout(line)
         self._build_example()
-        self._all_heading, everything = self.section()
+        everything = self.section(N_("ALL TOOLS"))
         self.tools = ToolList(self)
         everything.body.addWidget(self.tools)
         self.end()
-        self.copy.clicked.connect(lambda *_: self._copy())
-        say(self._own_heading, N_("YOUR OWN TOOLS"))
-        say(self._example_heading, N_("EXAMPLE"))
-        say(self._all_heading, N_("ALL TOOLS"))
         self.retranslate()
 
     def _build_example(self) -> None:
-        self._example_heading, card = self.section()
+        card = self.section(N_("EXAMPLE"))
         self._example_hint = control(
             label("", "muted", self, wrap=True),
             "",
@@ -91,13 +87,13 @@ class ToolsPage(SettingsPage):
         self.example.setReadOnly(True)
         self.example.setTabChangesFocus(True)
         self.example.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.copy = control(QPushButton(self), "own-tools-copy", N_("Copy"), name=N_("Copy the example"))
+        self.copy = control(QPushButton(self), "own-tools-copy", N_("Copy"), name=N_("Copy the example"), on=self._copy)
         line = fill(QHBoxLayout(), (self._example_hint, 1), self.copy)
         fill(card.body, line, self.example)
 
     async def load(self) -> None:
         self._folder = await self.bridge.call(lambda a: Path(a.datadir.tools))
-        self._folder_row.set_texts(_("Tools folder"), str(self._folder))
+        self._folder_row.set_texts(N_("Tools folder"), lambda: str(self._folder))
         files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
         self._show_files(tuple(files))
         infos: list[ToolInfo] = await self.bridge.call(tool_infos)
@@ -196,7 +192,6 @@ class ToolsPage(SettingsPage):
         self.example.setFixedHeight(math.ceil(line * document.blockCount() + around))
 
     def retranslate(self) -> None:
-        self._folder_row.set_texts(_("Tools folder"), str(self._folder or ""))
         for row in self._rows:
             row.retranslate()
         self.tools.retranslate()

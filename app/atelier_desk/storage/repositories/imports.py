@@ -1,0 +1,80 @@
+"""An imported workflow, written as one transaction: all of it is there or none, and no row of another workflow is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.commit_rows import statements
+from atelier_desk.storage.repositories.base import guard, upsert
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories import Repositories
+
+
+@dataclass(frozen=True)
+class WorkflowRows:
+    """Everything of one workflow.
+
+    Attributes:
+        commit: its events and what follows from them.
+        reports: with their texts.
+        ids: by table, the identifiers that are this workflow's alone from now on; those of all rows are among them.
+    """
+
+    workflow: Workflow
+    commit: Commit
+    memories: tuple[Memory, ...]
+    reports: tuple[tuple[Report, str], ...]
+    ids: Mapping[str, Collection[str]]
+
+
+async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> None:
+    """Store a workflow that is not there yet, or with ``replace`` put it in the place of the one with its id.
+
+    Memories are found by their words from then on; their vectors are for the caller to add.
+
+    Raises:
+        ConflictError: ``taken``: one of its identifiers is that of a row of another workflow, or of a general memory; nothing was changed.
+        NotFoundError: the workflow to replace is gone.
+        StorageError: nothing was changed, except where the error says that this is not known.
+    """
+    workflow = rows.workflow
+    home = {"home": record("workflow", workflow.id)}
+    before = [guard(workflow.id)] if replace else []
+    claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
+    before.append(Statement(errors.throw_taken(), {"claimed": claimed, **home}))
+    after: list[Statement] = []
+    old_reports = await repos.reports.list(workflow.id) if replace else []
+    if replace:
+        for table in tables.OWNED:
+            gone = await _left_out(repos, table, rows, home)
+            # Runs go last: what is decided for them goes with them, and may be of another run in the file.
+            (after if table == "run" else before).append(Statement("DELETE $gone RETURN NONE", {"gone": gone}))
+        before.append(upsert(tables.WORKFLOWS, workflow))
+    else:
+        row = tables.WORKFLOWS.encode(workflow)
+        before.append(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+    memories, entries = await repos.memories.prepared(rows.memories)
+    async with repos.reports.beside(rows.reports) as reports:
+        await repos.store.write(*before, *statements(rows.commit, again=replace), *memories, *reports, *after)
+    if replace:
+        repos.memories.workflow_deleted(workflow.id)
+        kept = {report.name for report, _text in rows.reports}
+        await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in kept])
+    repos.memories.tell(entries)
+
+
+async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:
+    """Records of the workflow that are not among the new ones. A row that stays is written over: one deleted and made again in the same
+    transaction is lost in memory."""
+    kept = set(rows.ids.get(table, ()))
+    found = await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $home", **home)  # noqa: S608
+    return [each for each in found if not isinstance(each.id, str) or each.id not in kept]
