@@ -106,8 +106,9 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
     assert server.refusals == []
 
 
+@pytest.mark.parametrize("server", ["gemini"], indirect=True)
 async def test_a_kill_between_the_call_and_the_next_request(server: SigningServer, tmp_path: Path) -> None:
-    """A real ``kill -9`` while the second request is under way; the next process takes the run up."""
+    """A real ``kill -9`` while the second request is under way; the next process takes the run up. One kind stands for all."""
     first, second = turn(2)
     second.hold_after, second.gate = 1, asyncio.Event()
     async with world(server, tmp_path / "data"):
