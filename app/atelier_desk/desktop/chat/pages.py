@@ -102,8 +102,8 @@ class TranscriptPages(QObject):
         transcript.load(stored, opened.workflow.stream_seq)
         self._team.set_workflow(workflow_id, run.id if run is not None else "")
         self._take_agents(stored)
+        transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
         if run is not None:
-            transcript.live_run = run.id if run.status.value in _AT_WORK else ""
             transcript.status = run.status.value
         transcript.settle(run.status.value if run is not None else "completed")
         self._read_now("")

@@ -115,7 +115,8 @@ class Transcript:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
         """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
-        if event.durable and 0 < event.seq <= self.read_to:
+        # A sub-agent's own events are taken twice all the same: its state is known from nothing else, and they find their items by id.
+        if event.durable and 0 < event.seq <= self.read_to and event.run_id != self.run_id:
             return []
         if self.run_id:
             if event.run_id != self.run_id:
