@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.errors import ConflictError, LimitError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
 from atelier_desk.engine.ipc.client import find_holder
