@@ -16,7 +16,9 @@ import pytest
 
 from atelier_desk.cli import output
 from atelier_desk.cli.output import Terminal
+from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ChatReply, Usage
+from atelier_desk.domain.errors import LimitError
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
@@ -115,6 +117,38 @@ async def test_a_pipe_nothing_comes_through_holds_nothing_up(pipe: tuple[int, in
     said = io.StringIO()
     assert await Terminal(json=False, cwd=".", stdin=Piped(pipe[0]), stderr=said).read_piped() == ""
     assert "--attach -" in said.getvalue()
+
+
+ENDLESS = Path("/dev/zero")
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
+@pytest.mark.parametrize(
+    "command",
+    [("workflows", "import", ENDLESS), ("agents", "add", ENDLESS), ("memory", "import", ENDLESS), ("run", "go", "--answers", ENDLESS)],
+)
+def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(cli: Cli, command: tuple[Any, ...]) -> None:
+    result = cli(*map(str, command), steps=["never"])
+    assert result.status == 2
+    assert str(limits.IMPORT_FILE) in result.err
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
+@pytest.mark.parametrize("piped", [False, True])
+async def test_input_without_an_end_is_refused_with_the_size_that_is_allowed(piped: bool) -> None:
+    with ENDLESS.open("rb") as endless:
+        terminal = Terminal(json=False, cwd=".", stdin=Piped(endless.fileno()), stderr=io.StringIO())
+        with pytest.raises(LimitError, match=str(limits.IMPORT_FILE)):
+            await (terminal.read_piped() if piped else terminal.read_input())
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
+@pytest.mark.parametrize("action", ["verify", "restore"])
+def test_what_is_no_file_is_no_backup(cli: Cli, tmp_path: Path, action: str) -> None:
+    for path in (ENDLESS, tmp_path):
+        result = cli("backup", action, str(path))
+        assert result.status == 1
+        assert f"{path} is no backup" in result.err
 
 
 class Screen(io.StringIO):

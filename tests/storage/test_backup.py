@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import shutil
 import signal
 import zipfile
@@ -17,6 +19,7 @@ from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import archive, backup
 from atelier_desk.storage.archive import BackupInfo, verify
 from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.disk import MIN_FREE_BYTES
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
@@ -78,6 +81,54 @@ async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(m
     )
 
 
+async def test_restore_with_the_backups_on_another_file_system(
+    made: BackupInfo, datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    datadir.backups.rename(elsewhere)
+    datadir.backups.symlink_to(elsewhere)
+    rename = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if len({elsewhere in (Path(each).parent.resolve() / "x").parents for each in (source, target)}) == 2:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    restored = await restore(elsewhere / "mine.zip", datadir)
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+    assert restored.replaced is not None
+    assert restored.replaced.parent == datadir.root
+    async with await Store.open(restored.replaced / "database") as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_folder_that_is_a_disk_of_its_own_is_refused_before_anything_is_made_ready(
+    made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
+    with pytest.raises(StorageError, match="disk of its own") as caught:
+        await restore(made.path, datadir)
+    assert caught.value.code == "mounted"
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+
+
+async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
+    made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+    with pytest.raises(StorageError) as caught:
+        await restore(made.path, datadir)
+    assert caught.value.code == "disk_full"
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert (await store.counts())["workflow"] == 1
+
+
 async def test_restore_into_an_empty_data_folder(made: BackupInfo, tmp_path: Path) -> None:
     other = DataDir(tmp_path / "other")
     restored = await restore(made.path, other)
@@ -101,11 +152,12 @@ async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadi
         assert (await store.counts())["workflow"] == 1
 
 
-MOVES = 7
-"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7 ready gone."""
+MOVES = 8
+"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7 the replaced data to
+the backups, 8 ready gone."""
 
 
-@pytest.mark.parametrize("moves", [1, 4, 6])
+@pytest.mark.parametrize("moves", [1, 4, 7])
 async def test_a_restore_that_was_killed_is_finished_or_taken_back_at_the_next_start(
     made: BackupInfo, datadir: DataDir, moves: int
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,11 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
     advices = ("--data-dir", "backup restore", "Free some space", "Update Atelier", "try again", "start Atelier again")
     for sentence in sentences:
         assert any(advice in sentence for advice in advices)
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.ELOOP])
+def test_a_file_that_cannot_be_moved_is_not_called_damaged(number: int) -> None:
+    assert errors.from_os_error(OSError(number, os.strerror(number)), "/data").code == "io"
 
 
 def test_a_thrown_guard_becomes_not_found() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.output import Output, in_thread
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.i18n import N_
@@ -15,19 +15,24 @@ def path_of(out: Output, name: str) -> Path:
     return Path(out.cwd).joinpath(Path(name).expanduser())
 
 
-async def read_text(out: Output, name: str, *, most: int = limits.IMPORT_FILE) -> str:
-    """The file's text, or standard input for ``-``; at most ``most`` bytes of UTF-8."""
+async def read_text(out: Output, name: str) -> str:
+    """The file's text, or standard input for ``-``. No more than ``limits.IMPORT_FILE`` bytes are read, whatever the file is; it may be a
+    pipe of the shell, ``<(command)``."""
     if name == "-":
-        text = await out.read_input()
-        if len(text.encode("utf-8", "surrogateescape")) > most:
-            raise LimitError(N_("Standard input has more than {most} bytes."), most=most)
-        return text
+        return await out.read_input()
     path = path_of(out, name)
     try:
-        if path.stat().st_size > most:
-            raise LimitError(N_("{path} has {size} bytes; at most {most} are allowed."), path=path, size=path.stat().st_size, most=most)
-        return path.read_bytes().decode("utf-8-sig")
+        content = await in_thread(lambda: _begin(path))
+        if len(content) > limits.IMPORT_FILE:
+            raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=limits.IMPORT_FILE)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(N_("{path} is not UTF-8 text."), path=path) from None
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or error) from None
+
+
+def _begin(path: Path) -> bytes:
+    """The file, and of one that is too long one byte more than is allowed."""
+    with path.open("rb") as file:
+        return file.read(limits.IMPORT_FILE + 1)

@@ -12,8 +12,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO, TypeVar
 
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError
 from atelier_desk.engine.ipc.request import Request
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 GONE = frozenset({errno.EPIPE, errno.EIO})
 """What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
@@ -71,7 +73,11 @@ class Output(Protocol):
         ...
 
     async def read_input(self) -> str:
-        """All of standard input, in UTF-8 or else in the encoding it seems to be in, which is said."""
+        """All of standard input, in UTF-8 or else in the encoding it seems to be in, which is said.
+
+        Raises:
+            LimitError: it has more than ``limits.IMPORT_FILE`` bytes; no more are read.
+        """
         ...
 
     async def read_piped(self) -> str:
@@ -183,7 +189,7 @@ class Terminal:
     async def read_input(self) -> str:
         if self._input is None:
             # Kept: a command that is taken up by another process asks for it again.
-            self._input = self._decoded(await in_thread(self._read_all))
+            self._input = self._decoded(await in_thread(lambda: self._read_on(b"")))
         return self._input
 
     async def read_piped(self) -> str:
@@ -199,22 +205,26 @@ class Terminal:
         except TimeoutError:
             self.note(_("Nothing came on standard input, so nothing was attached. To wait for it: --attach -"), "warn")
             return ""
-        return self._decoded(start + await in_thread(self._read_all)) if start else ""
+        return self._decoded(await in_thread(lambda: self._read_on(start))) if start else ""
 
     def _read_some(self) -> bytes:
         # From the descriptor itself: a thread that waits in Python's own buffer when the program ends would crash it.
         descriptor = _descriptor(self._stdin)
-        return self._stdin.read().encode("utf-8", "surrogateescape") if descriptor is None else os.read(descriptor, 1 << 16)
+        if descriptor is None:
+            return self._stdin.read(limits.IMPORT_FILE + 1).encode("utf-8", "surrogateescape")
+        return os.read(descriptor, 1 << 16)
 
-    def _read_all(self) -> bytes:
-        parts = []
-        while part := self._read_some():
-            parts.append(part)
-        return b"".join(parts)
+    def _read_on(self, start: bytes) -> bytes:
+        content = bytearray(start)
+        while len(content) <= limits.IMPORT_FILE and (part := self._read_some()):
+            content += part
+        return bytes(content)
 
     def _decoded(self, content: bytes) -> str:
         from atelier_desk.engine.attachments import decode
 
+        if len(content) > limits.IMPORT_FILE:
+            raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=limits.IMPORT_FILE)
         text, encoding = decode(content)
         if encoding != "utf-8":
             self.note(_("Standard input is not UTF-8; it was read as {encoding}.", encoding=encoding), "warn")

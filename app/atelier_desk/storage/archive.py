@@ -7,6 +7,7 @@ bytes before it, also of those that no file of it covers.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
+from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.files import sync_folder
 from atelier_desk.storage.inspect import inspect
 from atelier_desk.storage.lock import FolderLock, shielded
@@ -35,7 +37,10 @@ SEAL = b"sha256:"
 """Begins the comment of the zip; 64 hexadecimal digits follow and end the file."""
 SEAL_BYTES = len(SEAL) + 64
 CHUNK = 1024 * 1024
+MANIFEST_BYTES = 256 * 1024 * 1024
+"""Most bytes of the list of contents, which is read as a whole: some two million files."""
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
+NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
 UNSEALED = N_("its bytes do not have the checksum at its end")
 MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
@@ -179,10 +184,18 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
     """Unpack into a folder and return the list of contents; entries that would leave the folder are refused, and so is every bit that is
     not as it was written."""
     try:
+        if path.exists() and not path.is_file():
+            raise StorageError(NO_BACKUP, code="damaged", path=path)
         with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+                raise ValueError(MANIFEST)
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
             if manifest["format"] > FORMAT:
                 raise StorageError(NEWER_BACKUP, code="newer_schema", path=path)
+            with path.open("rb") as file:
+                if _seal(file) != file.read():
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
+            _check_room(archive, folder)
             for item in archive.infolist():
                 if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
@@ -191,18 +204,25 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
         wrong = _differences(folder, manifest["files"])
         if wrong:
             raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(wrong))
-        with path.open("rb") as file:
-            if _seal(file) != file.read():
-                raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
         return {**manifest, "size": path.stat().st_size}
     except AtelierError:
         raise
     except FileNotFoundError as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
     except Exception as error:  # a damaged zip fails in many ways: also as encrypted, or compressed by another method
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a place before the file's beginning
             raise errors.from_os_error(error, folder) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+
+
+def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Refuse to unpack what would fill the disk: a small zip may hold any number of bytes. No more than it says are ever unpacked."""
+    needed = sum(item.file_size for item in archive.infolist()) + MIN_FREE_BYTES
+    free = free_bytes(folder)
+    if needed > free:
+        raise StorageError(
+            errors.DISK_FULL, code="disk_full", recoverable=True, path=folder, free_mb=free // 1_000_000, needed_mb=needed // 1_000_000
+        )
 
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:

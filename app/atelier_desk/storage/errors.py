@@ -5,6 +5,7 @@ The engine under the store reports most failures as text; this is the one place 
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import Any
 
@@ -97,7 +98,12 @@ def not_there(what: str, id: object) -> NotFoundError:
 
 def from_os_error(error: OSError, path: object) -> AtelierError:
     """The error for a file or folder of the data that could not be used."""
-    return from_text(f"{error.strerror} (os error {error.errno})", path, opening=True)
+    text = f"{error.strerror} (os error {error.errno})"
+    found = from_text(text, path, opening=True)
+    if found.code == "damaged" and error.errno != errno.ENOENT:
+        # It says nothing of what is in the file: a move across file systems, a folder in use.
+        return StorageError(INPUT_OUTPUT, code="io", recoverable=True, path=path, detail=text)
+    return found
 
 
 def is_of_the_engine(error: BaseException) -> bool:

@@ -19,18 +19,24 @@ from atelier_desk.threads import in_storage_thread
 
 UNPACKING = "unpacking-"
 RESTORING = "restoring-"
+REPLACED = "replaced-"
+MOUNTED = N_(
+    "The folder {path} is a disk of its own, so it cannot be replaced. Nothing was changed. "
+    "Unmount it, or restore into another folder with --data-dir."
+)
 IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
 
 
 async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> BackupInfo:
-    """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``.
+    """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``, or beside ``backups`` when that
+    is on another file system.
 
     The data folder is locked from before the first look until after the last move. The change is all or nothing: a program killed in the
     middle finishes it at the next start.
 
     Raises:
-        StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, and then
-            nothing was changed.
+        StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, ``mounted`` when
+            a folder cannot be moved, and then nothing was changed.
     """
     await in_storage_thread(datadir.ensure)
     try:
@@ -41,6 +47,9 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         raise
     try:
         await shielded(finish_restore, datadir.root)
+        for name in FOLDERS:
+            if await in_storage_thread(os.path.ismount, datadir.root / name):
+                raise StorageError(MOUNTED, code="mounted", path=datadir.root / name)
         stamp = stamp_of((clock or SystemClock()).now())
         unpacked = datadir.root / f"{UNPACKING}{stamp}"
         try:
@@ -66,13 +75,14 @@ def finish_restore(root: Path) -> Path | None:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         for ready in sorted(root.glob(f"{RESTORING}*")):
-            aside = root / "backups" / f"replaced-{ready.name.removeprefix(RESTORING)}"
+            # Aside within the folder's own file system first: all moves of data are renames, which cannot fail half-way.
+            aside = root / f"{REPLACED}{ready.name.removeprefix(RESTORING)}"
             for name in FOLDERS:
                 if (ready / name).is_dir():
                     _swap(root / name, ready / name, aside)
             sync_folder(root)
+            kept = _kept(aside, root / "backups")
             shutil.rmtree(ready)
-            kept = aside if aside.exists() else None
     except OSError as error:
         raise errors.from_os_error(error, root) from error
     return kept
@@ -88,6 +98,20 @@ def _swap(present: Path, new: Path, aside: Path) -> None:
             present.replace(aside / present.name)
             sync_folder(aside)
     new.replace(present)
+
+
+def _kept(aside: Path, backups: Path) -> Path | None:
+    """Where the replaced data stays: with the backups, where a rename can take it there."""
+    place = backups / aside.name
+    if not aside.exists():
+        return place if place.exists() else None
+    try:
+        backups.mkdir(mode=0o700, exist_ok=True)
+        aside.replace(place)
+    except OSError:
+        return aside
+    sync_folder(backups)
+    return place
 
 
 def _make_ready(unpacked: Path, ready: Path) -> None:

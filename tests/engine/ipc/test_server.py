@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.errors import ConflictError, LimitError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
 from atelier_desk.engine.ipc.client import find_holder
@@ -65,6 +65,29 @@ async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -
         assert await (await _greeted(datadir)).run_command([], terminal) == 0
     assert terminal.asked == ["A? ", "B? "]
     assert terminal.out == "one|None|piped\ntext"
+
+
+async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(datadir: DataDir) -> None:
+    ended = asyncio.Event()
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        try:
+            await out.read_input()
+        finally:
+            ended.set()
+        return 0
+
+    class Endless(RecordingTerminal):
+        async def read_input(self) -> str:
+            raise LimitError("too long")
+
+    set_command_handler(handler)
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        with pytest.raises(LimitError):
+            await holder.run_command([], Endless())
+        holder.close()
+        await ended.wait()
 
 
 async def test_a_reply_to_a_question_that_was_given_up_counts_for_no_other(datadir: DataDir) -> None:

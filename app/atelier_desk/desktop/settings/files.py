@@ -63,13 +63,20 @@ async def read_text(path: Path) -> str:
         UsageError: it cannot be read, is too long, or is no text.
     """
     try:
-        if (await asyncio.to_thread(path.stat)).st_size > limits.IMPORT_FILE:
+        content = await asyncio.to_thread(_begin, path)
+        if len(content) > limits.IMPORT_FILE:
             raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=limits.IMPORT_FILE // 1048576)
-        return await asyncio.to_thread(path.read_text, encoding="utf-8")
+        return content.decode("utf-8")
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
         raise UsageError(N_("{path} is not a text file."), path=path) from error
+
+
+def _begin(path: Path) -> bytes:
+    """The file, and of one that is too long one byte more than is allowed."""
+    with path.open("rb") as file:
+        return file.read(limits.IMPORT_FILE + 1)
 
 
 def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object]) -> QMessageBox:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from atelier_desk import __version__
-from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.errors import LimitError, StorageError
 from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
@@ -135,10 +135,15 @@ class HolderConnection:
             )
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
-        if "ask" in message:
-            text = await terminal.ask(str(message["ask"]))
-        else:
-            text = await (terminal.read_piped() if message.get("piped") else terminal.read_input())
+        try:
+            if "ask" in message:
+                text = await terminal.ask(str(message["ask"]))
+            else:
+                text = await (terminal.read_piped() if message.get("piped") else terminal.read_input())
+        except LimitError as error:
+            # Ends the command here; the holder ends it there when the connection is gone.
+            self._reader.set_exception(error)
+            return
         self._send({"reply": text, "number": message.get("number")})
 
     def _ctrl_c(self) -> bool:
