@@ -16,7 +16,7 @@ import pytest
 from atelier_desk.__main__ import ask_holder_to_raise, main
 from atelier_desk.engine.ipc.commands import command_handler, set_command_handler
 from atelier_desk.engine.ipc.server import IpcServer
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 
 
 @contextmanager

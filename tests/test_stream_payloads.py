@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain import payloads
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 
 
 def test_each_kind_has_one_class() -> None:

@@ -144,7 +144,7 @@ class PacedModel:
 async def fill(atelier: Any, count: int) -> str:
     """A workflow with ``count`` messages, in turns of a question and an answer."""
     from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus
-    from atelier_desk.storage.commit import Commit
+    from atelier_desk.storage.writing.commit import Commit
 
     source = random.Random(3)
     workflow = await atelier.workflows.create("Long conversation")

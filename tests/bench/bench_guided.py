@@ -29,7 +29,7 @@ from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language import plain
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import AskUser, ToolContext, ToolResult

@@ -28,7 +28,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.base import Call, Reply

@@ -26,7 +26,7 @@ from typing import Any
 
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import insert_all, upsert
 from atelier_desk.storage.store import Store

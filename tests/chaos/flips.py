@@ -160,17 +160,17 @@ def _copy(source: Path, target: Path) -> Path:
 
 async def _build(root: Path, ending: str) -> None:
     from atelier_desk.domain.chat import ImagePart
-    from atelier_desk.domain.events import RunEvent, UserMessage
+    from atelier_desk.domain.events.run import RunEvent, UserMessage
     from atelier_desk.domain.memory import Memory, MemoryType
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
     from atelier_desk.hashing import sha256_of
     from atelier_desk.llm.local.models import ModelStore
-    from atelier_desk.storage import backup
-    from atelier_desk.storage.commit import Commit
-    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.copies import backup
+    from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
+    from atelier_desk.storage.writing.commit import Commit
     from tests.llm.local.conftest import gguf_bytes
 
     datadir = DataDir(root).ensure()
@@ -204,8 +204,8 @@ async def _build(root: Path, ending: str) -> None:
 async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.llm.local.models import ModelStore
-    from atelier_desk.storage import archive, transfer
-    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.copies import archive, transfer
+    from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.files import FileStatus, list_candidates

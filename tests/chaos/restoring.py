@@ -26,8 +26,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage import backup
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.copies import backup
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 

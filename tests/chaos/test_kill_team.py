@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.events import ChildFinished, ChildStarted, RunFinished, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events.run import ChildFinished, ChildStarted, RunFinished, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events

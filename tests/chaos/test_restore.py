@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.storage import backup
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.copies import backup
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.store import Store
 from tests.chaos.restoring import race
-from tests.storage.test_backup import MOVES, check_killed_restore, fill
+from tests.storage.copies.test_backup import MOVES, check_killed_restore, fill
 
 RESTORES = 50
 

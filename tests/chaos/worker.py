@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault

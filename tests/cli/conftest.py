@@ -20,7 +20,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.datadir import DataDir, default_data_dir
+from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.datadir import default_data_dir
+from atelier_desk.storage.folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
 from tests.support.tool_files import HANGS, gone, until_now
 
@@ -38,7 +38,7 @@ PROGRAM = textwrap.dedent(
     real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
 
     if os.environ.get("TEST_HANG"):
-        from atelier_desk.engine.runs import RunManager
+        from atelier_desk.engine.runs.manager import RunManager
 
         async def hang(self, *given):
             await asyncio.Event().wait()

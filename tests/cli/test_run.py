@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.cli.output import Terminal
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli
 

@@ -13,7 +13,7 @@ import pytest
 
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.domain.chat import ChatReply, FinishReason
-from atelier_desk.domain.events import RunResumed
+from atelier_desk.domain.events.run import RunResumed
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.ipc.request import Request

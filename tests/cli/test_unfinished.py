@@ -9,7 +9,7 @@ import pytest
 from atelier_desk import figures
 from atelier_desk.cli.notices import notice
 from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.i18n import set_language
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.bridge import Bridge, Change, coalesce
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
 
 

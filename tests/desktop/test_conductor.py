@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop import background
-from atelier_desk.desktop.panes.context_pane import ContextPane
-from atelier_desk.desktop.panes.timeline_pane import TimelinePane
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.sidebar.model import UNREAD, state_words
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from tests.support import past
 from tests.support.fake_bridge import FakeBridge, settle

@@ -15,12 +15,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.__main__ import main
-from atelier_desk.desktop.chat.entries import entry_from
-from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.messages import make_widget
-from atelier_desk.desktop.chat.result_parts import PartView
-from atelier_desk.desktop.chat.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript import Transcript
+from atelier_desk.desktop.chat.cards.result_parts import PartView
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.transcript.entries import entry_from
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.settings.pages.agents import tool_choices
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
@@ -28,7 +28,7 @@ from atelier_desk.desktop.settings.tool_list import ToolList, tool_infos
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.parts import ArtefactPart
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.default import create_default_tool_registry

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.llm.scripted import ScriptedModel, Step

@@ -13,7 +13,7 @@ from atelier_desk import Answer, Atelier, tool
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.chat import ChatReply, ChatRequest, FinishReason, Role, ToolCall
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, WordEmbedder

@@ -16,9 +16,9 @@ from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import EmbedderSettings
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.runs import check_message
+from atelier_desk.engine.runs.manager import check_message
 from atelier_desk.i18n import language
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
@@ -190,7 +190,8 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
 
 
 async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from atelier_desk.storage import engine, lock
+    from atelier_desk.storage import engine
+    from atelier_desk.storage.folder import lock
 
     opened: list[bool] = []
     released: list[object] = []
@@ -214,7 +215,7 @@ async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_p
 
 
 async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from atelier_desk.storage import lock
+    from atelier_desk.storage.folder import lock
 
     vault = KeyVault(environ={})
     async with Atelier.open(tmp_path / "data", vault=vault) as atelier:

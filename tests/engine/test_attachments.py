@@ -11,8 +11,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.engine import attachments
-from atelier_desk.engine.messages import check_message
-from atelier_desk.engine.run.state import with_files
+from atelier_desk.engine.run.reducer.state import with_files
+from atelier_desk.engine.runs.messages import check_message
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 

@@ -14,15 +14,15 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
-from atelier_desk.domain.events import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
+from atelier_desk.domain.events.run import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.history import _CommitOrder, workflow_events
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.services.team_views import NOT_STARTED
+from atelier_desk.engine.services.team.views import NOT_STARTED
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn

@@ -8,7 +8,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.errors import ConflictError, ProviderError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
     ApprovalDecided,
     ApprovalRequested,
@@ -56,11 +56,11 @@ from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import MOST_FOLLOWING, RunHandle, run_events
-from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
-from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.writing.commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.test_runs import agent, calculate
+from tests.engine.runs.test_manager import agent, calculate
 
 KEY = "sk-very-secret-key-0123456789"
 

@@ -15,12 +15,12 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, ToolDialect
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.events import ModelReplied
+from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.openai import FakeOpenAI

@@ -35,7 +35,7 @@ def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
 def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
         "import sys, atelier_desk.llm.factory, atelier_desk.llm.openai_compatible, atelier_desk.llm.mistral, atelier_desk.llm.ollama, "
-        "atelier_desk.llm.detect, atelier_desk.llm.embedders.remote;"
+        "atelier_desk.llm.wire.detect, atelier_desk.llm.embedders.remote;"
         "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])

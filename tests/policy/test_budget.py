@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.events import LimitKind
+from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.policy.budget import Reached, Spent, before_calls, before_model, caps, reserve, seconds_left, share
 from tests.support.runs import agent
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock

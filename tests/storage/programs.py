@@ -15,14 +15,16 @@ from typing import Any
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import files, tables, writer
-from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.inspect import inspect
-from atelier_desk.storage.lock import FolderLock
+from atelier_desk.storage import tables
+from atelier_desk.storage.copies.inspect import inspect
+from atelier_desk.storage.copies.restore import restore
+from atelier_desk.storage.folder import files
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
-from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing import writer
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534

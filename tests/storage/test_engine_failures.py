@@ -12,11 +12,13 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import preflight, tables, writer
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage import tables
 from atelier_desk.storage.engine import Engine, Outcome
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing import writer
 from tests.storage.programs import run, start
 
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"

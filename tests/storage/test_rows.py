@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.events import RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events.run import RunEvent, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion

@@ -8,9 +8,10 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import archive, schema, tables
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage import schema, tables
+from atelier_desk.storage.copies import archive
 from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert

@@ -12,8 +12,9 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import preflight, tables
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage import tables
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Statement, Store
@@ -162,7 +163,7 @@ async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
 
 def test_importing_storage_is_light() -> None:
     heavy = ("numpy", "surrealdb", "PySide6")
-    imported = ", ".join(("sys", "atelier_desk.storage.repositories", "atelier_desk.storage.restore"))
+    imported = ", ".join(("sys", "atelier_desk.storage.repositories", "atelier_desk.storage.copies.restore"))
     code = f"import {imported}; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"

@@ -52,7 +52,7 @@ def service_class(name: str) -> type:
     if name not in SERVICES:
         raise AttributeError(f"the window cannot call the engine's {name!r}")
     if name == "runs":
-        from atelier_desk.engine.runs import RunManager
+        from atelier_desk.engine.runs.manager import RunManager
 
         return RunManager
     found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), atelier.SERVICES[name])

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.search import MemorySearch
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock

@@ -8,10 +8,10 @@ from typing import Any
 from atelier_desk.domain.chat import ChatMessage, Role, ToolSpec
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
-from atelier_desk.engine.services.team_replay import Snapshot
-from atelier_desk.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun, Turn
-from atelier_desk.engine.services.transcript import TranscriptEntry
+from atelier_desk.engine.services.request.views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
+from atelier_desk.engine.services.team.replay import Snapshot
+from atelier_desk.engine.services.team.views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun, Turn
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)

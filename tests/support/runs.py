@@ -8,7 +8,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall, Usage
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     CallStatus,
     EventBody,
     ModelReplied,
@@ -19,9 +19,9 @@ from atelier_desk.domain.events import (
     ToolCallStarted,
     UserMessage,
 )
-from atelier_desk.engine.run.reduce import fold, reduce
-from atelier_desk.engine.run.state import RunState
-from atelier_desk.engine.run.steps import Append, BeginCalls, CallModel, Finish, next_step
+from atelier_desk.engine.run.reducer.reduce import fold, reduce
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import Append, BeginCalls, CallModel, Finish, next_step
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ToolMode
-from atelier_desk.engine.run.model_call import tools_tokens
+from atelier_desk.engine.run.request.model_call import tools_tokens
 from atelier_desk.tools import modes
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.default import create_default_tool_registry

@@ -79,7 +79,7 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
     Raises:
         UsageError: an unknown agent, provider or tool, or values that do not fit together.
     """
-    from atelier_desk.engine.services import checks
+    from atelier_desk.engine.services.common import checks
 
     if arguments.agent:
         agent = await atelier.agents.by_name(arguments.agent)

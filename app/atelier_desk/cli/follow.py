@@ -16,7 +16,7 @@ from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.render import Renderer
 from atelier_desk.domain.errors import AtelierError, ConflictError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.following import standing
@@ -25,7 +25,7 @@ from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.stepper import Stepper
-    from atelier_desk.domain.events import LimitKind
+    from atelier_desk.domain.events.run import LimitKind
     from atelier_desk.engine.atelier import Atelier
 
 STATUS = {

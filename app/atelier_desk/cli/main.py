@@ -95,7 +95,7 @@ def data_root(arguments: argparse.Namespace) -> Path:
     """The data folder of this call: ``--data-dir``, ``ATELIER_DATA_DIR`` or the platform's place."""
     if arguments.data_dir:
         return Path(arguments.data_dir).expanduser().absolute()
-    from atelier_desk.storage.datadir import default_data_dir
+    from atelier_desk.storage.folder.datadir import default_data_dir
 
     return default_data_dir()
 

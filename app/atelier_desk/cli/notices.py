@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from atelier_desk.cli import approval_words
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, too_little, unfinished_words
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _

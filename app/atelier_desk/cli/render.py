@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from atelier_desk.cli.notices import notice
 from atelier_desk.cli.output import Output
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.figures import cost, number
 from atelier_desk.i18n import _
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.domain.settings import Settings
-    from atelier_desk.domain.stream import Topic
+    from atelier_desk.domain.stream.event import Topic
 
 KEEP_S = 0.5
 """How long the closing window waits for its layout to be kept."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 
-from atelier_desk.domain.payloads import WorkflowComplete
+from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.widgets import Toast
     from atelier_desk.desktop.window_parts import WindowParts
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.stream.event import StreamEvent
 
 ENDS = {
     "completed": N_("“{name}” is done"),

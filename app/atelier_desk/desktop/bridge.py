@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from atelier_desk.desktop.engine_thread import EngineThread
-    from atelier_desk.domain.payloads import Words
-    from atelier_desk.domain.stream import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.payloads import Words
     from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
@@ -202,7 +202,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
     the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
     """
-    from atelier_desk.domain.payloads import Words
+    from atelier_desk.domain.stream.payloads import Words
 
     result: list[StreamEvent | Change] = []
     seen: set[Change] = set()
@@ -241,7 +241,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
 
 def _goes_on(first: Words, words: Words) -> bool:
     """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
-    from atelier_desk.domain.payloads import Reasoning
+    from atelier_desk.domain.stream.payloads import Reasoning
 
     turns = isinstance(words, Reasoning) and words.all_before
     return type(first) is type(words) and first.message_id == words.message_id and not turns

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.desktop.panes.activity_pane import ActivityPane
-from atelier_desk.desktop.panes.context_pane import ContextPane
-from atelier_desk.desktop.panes.timeline_pane import TimelinePane
+from atelier_desk.desktop.panes.activity.pane import ActivityPane
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.stepping import StepBar, StepToggle
 from atelier_desk.i18n import _
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.panes.base import Pane
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.stream.event import StreamEvent
 
 DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42

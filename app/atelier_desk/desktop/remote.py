@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from atelier_desk.engine.doctor import Check
-    from atelier_desk.engine.runs import RunManager
+    from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
     from atelier_desk.engine.services.data import DataService

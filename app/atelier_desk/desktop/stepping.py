@@ -12,13 +12,13 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import native_keys
-from atelier_desk.domain.payloads import RunStatusChanged, WorkflowComplete
+from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.stepping import WaitingStep
 
 LOOK_MS = 60

@@ -105,8 +105,8 @@ class MainWindow(Translated, WindowActions):
 
         self.setWindowIcon(app_icon())
 
-        from atelier_desk.desktop.chat import messages  # noqa: F401 - so that the first message is drawn at once
-        from atelier_desk.desktop.chat.highlight import warm_up
+        from atelier_desk.desktop.chat.search.highlight import warm_up
+        from atelier_desk.desktop.chat.transcript import messages  # noqa: F401 - so that the first message is drawn at once
 
         warm_up()
         self.presenter = QuestionPresenter(self.bridge, self)

@@ -16,7 +16,7 @@ from atelier_desk.desktop.window_parts import WindowParts
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.search_everywhere import SearchEverywhere
+    from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
     from atelier_desk.desktop.palette import Command, CommandPalette
     from atelier_desk.desktop.settings.window import SettingsWindow
@@ -95,7 +95,7 @@ class WindowActions(WindowParts):
 
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
     def search_everywhere(self) -> None:
-        from atelier_desk.desktop.chat.search_everywhere import SearchEverywhere
+        from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 
         if self._search_dialog is None:
             self._search_dialog = SearchEverywhere(self.bridge, self)

@@ -12,7 +12,7 @@ from typing import Any
 
 from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.threads import in_storage_thread
 
 

@@ -29,18 +29,18 @@ from atelier_desk.i18n import N_, set_language
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import AgentConfig
     from atelier_desk.domain.chat import ImagePart
-    from atelier_desk.domain.events import Dispatch
+    from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.settings import Settings
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.asking import Answer
     from atelier_desk.engine.doctor import Check
-    from atelier_desk.engine.gateway import ModelFactory, ModelGateway
+    from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.given_tools import GivenTool, GivenTools
     from atelier_desk.engine.journal import FaultPoint, Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.runs import RunManager, Who
+    from atelier_desk.engine.runs.manager import RunManager, Who
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
     from atelier_desk.engine.services.data import DataService
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
@@ -250,7 +250,7 @@ class Atelier:
             UsageError: a function that cannot become a tool.
             NotFoundError, ConflictError: no tool of that name; another tool of that name.
         """
-        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
         from atelier_desk.engine.following import until_settled
 
@@ -419,7 +419,7 @@ class Atelier:
     async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:
         from atelier_desk import logs
         from atelier_desk.llm.secrets import KeyVault, redact
-        from atelier_desk.storage.datadir import DataDir, default_data_dir
+        from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
 
@@ -471,13 +471,13 @@ class Atelier:
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.direct_call import DirectCallGateway
-        from atelier_desk.engine.gateway import FactoryGateway
+        from atelier_desk.engine.gateways.direct_call import DirectCallGateway
+        from atelier_desk.engine.gateways.gateway import FactoryGateway
+        from atelier_desk.engine.gateways.providers import ProviderGateway
         from atelier_desk.engine.journal import no_fault
-        from atelier_desk.engine.models import ProviderGateway
         from atelier_desk.engine.question_gate import WorkflowQuestionGate
         from atelier_desk.engine.run.environment import RunEnvironment
-        from atelier_desk.engine.runs import RunManager
+        from atelier_desk.engine.runs.manager import RunManager
         from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
         async def pending(workflow_id: str) -> int:
@@ -508,7 +508,7 @@ class Atelier:
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError
-        from atelier_desk.engine.runs import Who
+        from atelier_desk.engine.runs.manager import Who
 
         for wanted in (agent_id, workflow.agent_id):
             if wanted:

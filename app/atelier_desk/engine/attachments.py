@@ -10,7 +10,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.engine.messages import IMAGE_BYTES
+from atelier_desk.engine.runs.messages import IMAGE_BYTES
 from atelier_desk.i18n import N_
 
 IMAGES = (

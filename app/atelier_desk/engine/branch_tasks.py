@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from atelier_desk.domain.events import RunEvent, TaskChanged
+from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.task import Task
 
 

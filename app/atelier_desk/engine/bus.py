@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 log = logging.getLogger(__name__)
 

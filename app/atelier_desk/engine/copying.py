@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ApprovalDecided,
     EventBody,
     ModelReplied,
@@ -19,8 +19,8 @@ from atelier_desk.domain.events import (
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.engine.identities import made_by, renamed
 from atelier_desk.engine.journal import Journal, Part, RunHandle
-from atelier_desk.engine.run.model_call import make_frame
-from atelier_desk.engine.run.state import carried
+from atelier_desk.engine.run.reducer.state import carried
+from atelier_desk.engine.run.request.model_call import make_frame
 from atelier_desk.storage.repositories import Repositories
 
 

@@ -203,7 +203,7 @@ def _closed(problem: AtelierError | None) -> Check:
 
 
 async def _database(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
-    from atelier_desk.storage.inspect import count_by_reading
+    from atelier_desk.storage.copies.inspect import count_by_reading
 
     title = _("Database")
     counts = await atelier.store.counts()

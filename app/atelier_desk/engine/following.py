@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.engine.journal import Journal
-    from atelier_desk.engine.runs import RunManager
+    from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.storage.repositories import Repositories
 
 

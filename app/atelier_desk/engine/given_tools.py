@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Outcome, Tool, ToolContext

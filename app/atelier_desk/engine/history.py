@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import RunEvent, TaskChanged
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.events.run import RunEvent, TaskChanged
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.copying import Copier
 from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
-from atelier_desk.engine.run.project import Totals, project, project_task
-from atelier_desk.engine.run.reduce import fold, reduce
-from atelier_desk.engine.run.state import Entry, RunState, carried
+from atelier_desk.engine.run.projection.project import Totals, project, project_task
+from atelier_desk.engine.run.reducer.reduce import fold, reduce
+from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
 from atelier_desk.i18n import N_, _
 from atelier_desk.storage.repositories import Repositories
 

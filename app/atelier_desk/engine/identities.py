@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ApprovalRequested,
     ChildrenPlanned,
     EventBody,

@@ -14,7 +14,7 @@ from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
     ChildFinished,
@@ -29,19 +29,19 @@ from atelier_desk.domain.events import (
     TaskChanged,
     event_id,
 )
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.project import Chunk, Projection, Totals, project, project_task
-from atelier_desk.engine.run.reduce import fold, reduce
-from atelier_desk.engine.run.state import Entry, RunState
-from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.run.projection.project import Chunk, Projection, Totals, project, project_task
+from atelier_desk.engine.run.reducer.reduce import fold, reduce
+from atelier_desk.engine.run.reducer.state import Entry, RunState
+from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
-from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.writing.commit import Commit
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.errors import Where, payload_error, provider_error
-from atelier_desk.llm.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
-from atelier_desk.llm.provider_data import returned
-from atelier_desk.llm.reasoning_parts import ReasoningParts
-from atelier_desk.llm.sse import LineDecoder
+from atelier_desk.llm.replies.assembly import ReplyAssembler, StreamParser
+from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name
+from atelier_desk.llm.replies.provider_data import returned
+from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.tokens import estimate_request
-from atelier_desk.llm.transport import checked_base_url
+from atelier_desk.llm.wire.sse import LineDecoder
+from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "http://localhost:11434"
 DEFAULT_WINDOW = 8_192

@@ -13,15 +13,15 @@ from urllib.parse import quote, urlsplit
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.address import is_azure
-from atelier_desk.llm.assembly import StreamParser
-from atelier_desk.llm.chat_completion import CALL_FIELDS, ChatCompletionParser
 from atelier_desk.llm.errors import Where
-from atelier_desk.llm.messages import arguments_text, arrange, data_url, function_name
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
-from atelier_desk.llm.provider_data import returned, wants_data
-from atelier_desk.llm.transport import checked_base_url
+from atelier_desk.llm.replies.assembly import StreamParser
+from atelier_desk.llm.replies.chat_completion import CALL_FIELDS, ChatCompletionParser
+from atelier_desk.llm.replies.messages import arguments_text, arrange, data_url, function_name
+from atelier_desk.llm.replies.provider_data import returned, wants_data
+from atelier_desk.llm.wire.address import is_azure
+from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.openai.com/v1"
 MESSAGE_FIELDS = ("reasoning_details", "reasoning_content", "reasoning")

@@ -15,15 +15,15 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import _
-from atelier_desk.llm.address import Place, answers_chat, doubtful, find_address, is_azure
-from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.profiles import merge_profile
-from atelier_desk.llm.provider_data import for_server, wants_data
-from atelier_desk.llm.retry import RetryPolicy, call_with_retries, stream_with_retries
+from atelier_desk.llm.replies.assembly import StreamParser
+from atelier_desk.llm.replies.provider_data import for_server, wants_data
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.sse import LineTooLongError
+from atelier_desk.llm.wire.address import Place, answers_chat, doubtful, find_address, is_azure
+from atelier_desk.llm.wire.http import MAX_BODY, HttpClient, Timeouts
+from atelier_desk.llm.wire.retry import RetryPolicy, call_with_retries, stream_with_retries
+from atelier_desk.llm.wire.sse import LineTooLongError
 
 REFUSAL_STATUSES = (400, 422)
 _REFUSAL_WORDS = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.events import LimitKind
+from atelier_desk.domain.events.run import LimitKind
 
 FIELDS = {
     LimitKind.COST: "max_cost",

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
-from atelier_desk.storage import errors, preflight
-from atelier_desk.storage.lock import shielded
+from atelier_desk.storage import errors
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.lock import shielded
 from atelier_desk.threads import in_storage_thread
 
 NAMESPACE = "atelier"

@@ -11,7 +11,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
 from atelier_desk.i18n import N_
-from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
 
 LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
 NEWER_SCHEMA = N_(

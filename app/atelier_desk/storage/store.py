@@ -9,10 +9,12 @@ from typing import Any
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import commits, errors, preflight, schema
+from atelier_desk.storage import errors, schema
 from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.lock import FolderLock, shielded
-from atelier_desk.storage.writer import Statement, Writer
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.writing import commits
+from atelier_desk.storage.writing.writer import Statement, Writer
 
 __all__ = ["Statement", "Store"]
 
@@ -188,14 +190,14 @@ async def _prepare(directory: Path, lock: FolderLock) -> None:
     """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
     if await shielded(_ready_to_open, directory):
         return
-    from atelier_desk.storage.inspect import inspect
+    from atelier_desk.storage.copies.inspect import inspect
 
     await inspect(directory, read=False, lock=lock)
 
 
 def _ready_to_open(directory: Path) -> bool:
     if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
-        from atelier_desk.storage import restore
+        from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)
     preflight.check(directory)
@@ -211,7 +213,7 @@ async def _bring_up_to_date(engine: Engine, directory: Path, clock: Clock, backu
     if found == known:
         return known
     if found > 0:
-        from atelier_desk.storage import archive
+        from atelier_desk.storage.copies import archive
 
         async with engine.aside():
             await archive.before_migration(directory, backups or directory.parent / "backups", found, clock, lock)

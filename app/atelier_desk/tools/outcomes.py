@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from atelier_desk.domain.events import TaskChanged
+from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.parts import FileChange, PicturePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.team import ChildPlan, TeamCall

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.transcript import TranscriptEntry
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.desktop.team.scenario import event, started, tree
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.agent_page import AgentPage
-from atelier_desk.desktop.chat.memo import Memo
-from atelier_desk.desktop.chat.team_card import TeamCard
+from atelier_desk.desktop.chat.cards.team_card import TeamCard
+from atelier_desk.desktop.chat.transcript.memo import Memo
 from atelier_desk.domain.workflow import Run
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import child, event

@@ -6,7 +6,7 @@ from atelier_desk.desktop.chat.meter import UsageMeter, shares
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.payloads import Sum, UsageTold
+from atelier_desk.domain.stream.payloads import Sum, UsageTold
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 

@@ -15,9 +15,9 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
-from atelier_desk.engine.services.transcript import TranscriptEntry
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 AGENTS = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bob")]

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk import i18n
 from atelier_desk.desktop.firststart.steps import GOALS
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.atelier import Atelier
 
 

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.activity_pane import ActivityPane
-from atelier_desk.desktop.panes.memory_pane import MemoryPane
+from atelier_desk.desktop.panes.activity.pane import ActivityPane
+from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
-from atelier_desk.desktop.panes.task_dialog import TaskDialog
-from atelier_desk.desktop.panes.task_pane import TaskPane
+from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
+from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle

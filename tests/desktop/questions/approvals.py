@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle

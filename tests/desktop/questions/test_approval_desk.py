@@ -11,7 +11,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_desk import ApprovalDesk, approval_desk, seen
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, settle
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.desktop.questions.parent_questions import ParentQuestions
-from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.engine.services.team_views import AgentNode
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.engine.services.team.views import AgentNode
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TREE = AgentNode(

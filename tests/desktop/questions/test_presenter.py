@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.questions.approvals import asks, tell
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle

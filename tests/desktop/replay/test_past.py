@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.entries import Entry
-from atelier_desk.desktop.chat.view import ChatView
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.replay.past import PastTeam, show_entries
 from atelier_desk.domain.workflow import MessageRole
-from atelier_desk.engine.services.team_replay import Snapshot
-from atelier_desk.engine.services.team_views import AgentNode
-from atelier_desk.engine.services.transcript import TranscriptEntry
+from atelier_desk.engine.services.team.replay import Snapshot
+from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.chat_view import shown_view, turn
 from tests.support.past import at, message, snapshot, tree
 

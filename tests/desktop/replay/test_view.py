@@ -15,7 +15,7 @@ from atelier_desk import i18n
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.replay.words import mark_title, span_title
-from atelier_desk.engine.services.team_views import Mark
+from atelier_desk.engine.services.team.views import Mark
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -184,7 +184,7 @@ async def test_what_cannot_be_done_in_the_past_says_so(view: ReplayView, qtbot: 
 
 
 def test_every_kind_of_event_has_words() -> None:
-    from atelier_desk.domain.events import event_body_adapter
+    from atelier_desk.domain.events.run import event_body_adapter
 
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
     assert len(kinds) > 30

@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry

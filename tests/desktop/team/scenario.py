@@ -7,9 +7,9 @@ from typing import Any
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.team import Spending
-from atelier_desk.engine.services.team_views import AgentNode
+from atelier_desk.engine.services.team.views import AgentNode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PARENTS = {"ada": None, "bea": "ada", "cid": "ada", "dot": "bea"}

@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.engine.ipc.request import Request
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 
 
 class RecordingTerminal:

@@ -22,7 +22,7 @@ from atelier_desk.engine.ipc.output import RemoteOutput
 from atelier_desk.engine.ipc.protocol import LINE_BYTES, PROTOCOL
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.server import IpcServer
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from tests.engine.ipc.conftest import RecordingTerminal
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.chat import ChatReply, ToolCall
-from atelier_desk.domain.events import ModelReplied
+from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.engine.run.mend import mended
 
 anything = st.text(st.characters(codec=None), max_size=40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
     ChildFinished,
@@ -17,8 +17,8 @@ from atelier_desk.domain.events import (
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import team
-from atelier_desk.engine.run.state import RunState
-from atelier_desk.engine.run.steps import Append, CallModel, StartChildren, Wait, next_step
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import Append, CallModel, StartChildren, Wait, next_step
 from tests.support.runs import Script, advance, agent, call, finished, reply, started
 
 

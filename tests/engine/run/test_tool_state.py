@@ -6,9 +6,9 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
-from atelier_desk.domain.events import ToolCallFinished
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.engine.run.reduce import fold
+from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 

@@ -21,10 +21,10 @@ from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.settings import SettingsService
 from atelier_desk.llm.scripted import ScriptedModel, Step
-from atelier_desk.storage.commit import Commit
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
 from atelier_desk.tools.default import create_default_tool_registry

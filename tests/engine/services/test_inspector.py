@@ -11,17 +11,17 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolDialect, ToolMode
 from atelier_desk.domain.chat import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.domain.events import Dispatch, ModelReplied
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.events.run import Dispatch, ModelReplied
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateway import FactoryGateway, OpenModel
+from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.run.prompt import SUMMARY_INSTRUCTIONS
-from atelier_desk.engine.services.request_views import SentRequest
+from atelier_desk.engine.run.request.prompt import SUMMARY_INSTRUCTIONS
+from atelier_desk.engine.services.request.views import SentRequest
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.test_runs import agent, calculate, start
+from tests.engine.runs.test_manager import agent, calculate, start
 
 
 def by_name(models: dict[str, ScriptedModel]) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
 from atelier_desk.i18n import set_language

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.tools.core.todo_rules import TaskRuleError
 from tests.engine.conftest import Opener, Recorder

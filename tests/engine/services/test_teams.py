@@ -13,9 +13,9 @@ from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decis
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.team_views import AgentNode
+from atelier_desk.engine.services.team.views import AgentNode
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn

@@ -18,12 +18,12 @@ from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.conflicts import OnConflict
+from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.commit import Commit
+from atelier_desk.storage.writing.commit import Commit
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -337,7 +337,7 @@ async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pyt
         workflow = await atelier.workflows.create("Well remembered")
         for number in range(5):
             await atelier.memories.add(f"Fact number {number}", type=MemoryType.DECISION, workflow_id=workflow.id)
-        monkeypatch.setattr("atelier_desk.engine.services.paging.limits", SimpleNamespace(LIST_MAX=2))
+        monkeypatch.setattr("atelier_desk.engine.services.common.paging.limits", SimpleNamespace(LIST_MAX=2))
         assert len(json.loads(await atelier.workflows.export(workflow.id))["memories"]) == 5
         assert len(json.loads(await atelier.memories.export(workflow.id))["memories"]) == 5
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
-from atelier_desk.domain.events import EventBody
+from atelier_desk.domain.events.run import EventBody
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events

@@ -11,8 +11,8 @@ import pytest
 from atelier_desk.domain.agent import ApprovalMode, ToolMode
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.events import ApprovalRequested, ToolCallStarted
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.events.run import ApprovalRequested, ToolCallStarted
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step

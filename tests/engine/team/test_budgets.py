@@ -9,8 +9,8 @@ import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
-from atelier_desk.domain.events import LimitKind
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.policy import budget

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from atelier_desk.domain.events import Dispatch, RunFinished
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.events.run import Dispatch, RunFinished
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -8,9 +8,10 @@ import pytest
 
 from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType
-from atelier_desk.engine import Atelier, gateway
-from atelier_desk.engine.run.state import EntryKind
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateways import gateway
+from atelier_desk.engine.run.reducer.state import EntryKind
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import lead

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, ToolMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.events import RunStarted
+from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.team import ChildPlan
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.run.model_call import direct_names, enabled_names
-from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.desk import TeamDesk, child_id
 from atelier_desk.engine.team.teams import _run_started

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.chat import Role
-from atelier_desk.domain.events import Dispatch
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.events.run import Dispatch
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import Step

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.team.progress import EVERY_S, ProgressReporter
 from tests.support.clock import ManualClock

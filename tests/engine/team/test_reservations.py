@@ -6,7 +6,7 @@ import asyncio
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import ChatReply, ChatRequest, Usage
-from atelier_desk.domain.events import LimitKind
+from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import Step
 from atelier_desk.llm.tokens import estimate_request

@@ -11,10 +11,10 @@ import pytest
 from atelier_desk import logs
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ProviderError, StorageError
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.llm.retry import RUN, run_delay
 from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.wire.retry import RUN, run_delay
 from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder

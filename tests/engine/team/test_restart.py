@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.events import LimitKind, PauseReason
+from atelier_desk.domain.events.run import LimitKind, PauseReason
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step

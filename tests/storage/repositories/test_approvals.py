@@ -12,8 +12,8 @@ from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Run, Workflow
-from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.writing.commit import Commit
 
 
 async def save(repos: Repositories, *requests: ApprovalRequest) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import files
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder import files
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.storage.programs import run

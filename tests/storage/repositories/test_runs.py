@@ -9,11 +9,11 @@ import pytest
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.errors import NotFoundError, StorageError
-from atelier_desk.domain.events import RunEvent, TaskChanged, UserMessage
+from atelier_desk.domain.events.run import RunEvent, TaskChanged, UserMessage
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
-from atelier_desk.storage.commit import Commit
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.writing.commit import Commit
 
 
 def event(workflow: Workflow, seq: int, *, run: str = "run", stream: int = 0) -> RunEvent:

@@ -15,18 +15,18 @@ from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
-from atelier_desk.domain.events import RunEvent, RunStarted, TaskChanged
+from atelier_desk.domain.events.run import RunEvent, RunStarted, TaskChanged
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage.commit import Commit
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.tables import OWNED
+from atelier_desk.storage.writing.commit import Commit
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:

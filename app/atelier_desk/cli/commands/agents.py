@@ -48,7 +48,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.agent import AgentConfig
-    from atelier_desk.engine.services import checks
+    from atelier_desk.engine.services.common import checks
 
     text = await read_text(out, arguments.file)
     if arguments.on_conflict == "error":

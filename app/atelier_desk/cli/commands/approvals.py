@@ -130,7 +130,7 @@ async def rules(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.approval import AllowRule
-    from atelier_desk.engine.services import checks
+    from atelier_desk.engine.services.common import checks
 
     rule = checks.build(AllowRule, _("rule"), what=arguments.what, target=arguments.target)
     await atelier.approvals.remove_rule(rule)

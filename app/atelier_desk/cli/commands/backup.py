@@ -11,7 +11,7 @@ from atelier_desk.i18n import _
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.storage.archive import BackupInfo
+    from atelier_desk.storage.copies.archive import BackupInfo
 
 
 def register(add: Adder) -> None:

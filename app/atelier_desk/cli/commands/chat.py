@@ -118,7 +118,7 @@ class _Session:
     async def say(self, text: str) -> None:
         """Send a message and show the turn; what goes wrong is said, and the chat goes on."""
         from atelier_desk.domain.errors import AtelierError
-        from atelier_desk.engine.services.naming import name_from
+        from atelier_desk.engine.services.common.naming import name_from
 
         try:
             config, agent_id = await chosen_agent(self._atelier, self._arguments, self._workflow)

@@ -120,7 +120,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.services import checks
+    from atelier_desk.engine.services.common import checks
     from atelier_desk.llm.registry import provider_type
 
     if provider_type(arguments.kind).builtin:
@@ -151,7 +151,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.services import checks
+    from atelier_desk.engine.services.common import checks
 
     old = await atelier.providers.get(arguments.name)
     fields, secrets = connection_fields(arguments, out)

@@ -161,7 +161,7 @@ async def _resume_one(
 async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
     """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
     from atelier_desk.cli.follow import let_go_on
-    from atelier_desk.domain.events import LimitKind
+    from atelier_desk.domain.events.run import LimitKind
     from atelier_desk.domain.workflow import RunMode
 
     amounts = {LimitKind(name): amount for name, amount in raised.items()}

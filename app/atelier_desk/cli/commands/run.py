@@ -45,7 +45,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.render import renderer_for
     from atelier_desk.cli.stepper import Stepper
     from atelier_desk.domain.workflow import RunMode
-    from atelier_desk.engine.services.naming import name_from
+    from atelier_desk.engine.services.common.naming import name_from
 
     begun = await _begun(atelier, out)
     if begun is not None:

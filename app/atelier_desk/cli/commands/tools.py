@@ -82,7 +82,7 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.cli.answers import Answers
     from atelier_desk.cli.decisions import Decisions, parse_arguments
     from atelier_desk.cli.follow import Follower
-    from atelier_desk.engine.direct_call import direct_agent, direct_message
+    from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
 
     tool = _tool(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)

@@ -68,7 +68,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data
-    from atelier_desk.engine.services.workflow_file import to_markdown
+    from atelier_desk.engine.services.workflow.file import to_markdown
 
     workflow = await atelier.workflows.get(arguments.id)
     entries = await atelier.workflows.transcript(workflow.id, limit=arguments.limit)

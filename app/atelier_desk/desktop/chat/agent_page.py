@@ -9,11 +9,11 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
-from atelier_desk.desktop.chat.composer import Composer
-from atelier_desk.desktop.chat.entries import Change, Entry
-from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.items import item_maker
-from atelier_desk.desktop.chat.view import ChatView
+from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.transcript.entries import Change, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.items import item_maker
+from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import figures, state_look, state_words, task
 from atelier_desk.desktop.theme import theme
@@ -23,8 +23,8 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.pages import TranscriptPages
     from atelier_desk.desktop.chat.steering import Steering
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560

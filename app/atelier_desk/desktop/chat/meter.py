@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.chat import Usage
-    from atelier_desk.domain.payloads import UsageTold
+    from atelier_desk.domain.stream.payloads import UsageTold
 
 NEARLY = 0.8
 """From this share of a budget on the bar warns."""

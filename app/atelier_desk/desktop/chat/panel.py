@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.choices import Choices
-from atelier_desk.desktop.chat.composer import Composer
-from atelier_desk.desktop.chat.entries import Change, Entry
-from atelier_desk.desktop.chat.find_bar import FindBar
-from atelier_desk.desktop.chat.finder import Finder
+from atelier_desk.desktop.chat.compose.choices import Choices
+from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.sending import encoded, picture_folders
 from atelier_desk.desktop.chat.header import ChatHeader
-from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.image_gate import ImageGate
-from atelier_desk.desktop.chat.items import item_maker
 from atelier_desk.desktop.chat.meter import BudgetWatch
-from atelier_desk.desktop.chat.pages import TranscriptPages
-from atelier_desk.desktop.chat.sending import encoded, picture_folders
+from atelier_desk.desktop.chat.search.find_bar import FindBar
+from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.steering import Steering
-from atelier_desk.desktop.chat.view import ChatView
+from atelier_desk.desktop.chat.transcript.entries import Change, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.chat.transcript.items import item_maker
+from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.domain.agent import AgentConfig
-    from atelier_desk.domain.events import Dispatch
-    from atelier_desk.domain.stream import StreamEvent, Topic
+    from atelier_desk.domain.events.run import Dispatch
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.workflow import RunMode, Workflow
 
 _BOTTOM = (24, 4, 24, 16)
@@ -253,7 +253,7 @@ class ChatPanel(Translated, QWidget):
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
-        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
 
         agent = self.choices.agent
@@ -360,7 +360,7 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain import payloads
+        from atelier_desk.domain.stream import payloads
 
         if event.workflow_id != self.workflow_id:
             return

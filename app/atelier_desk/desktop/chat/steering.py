@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 
 
 class Steering(QObject):
@@ -40,7 +40,7 @@ class Steering(QObject):
 
     def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
-        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.events.run import Dispatch
 
         self._once("say", run_id + text, lambda: self._bridge.engine.runs.message(run_id, text, strategy=Dispatch(strategy)))
 

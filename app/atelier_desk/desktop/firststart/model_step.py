@@ -19,9 +19,9 @@ from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
+from atelier_desk.llm.wire.address import doubtful
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -13,7 +13,7 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, Toast, ToastHost, Translated, control, fill, label
-from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

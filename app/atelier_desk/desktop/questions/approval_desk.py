@@ -21,8 +21,8 @@ from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.payloads import ValidationRequired, ValidationResponse
-from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

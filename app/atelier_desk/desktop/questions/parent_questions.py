@@ -14,13 +14,13 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import turn_tree
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.payloads import SubAgentAnswer, SubAgentComplete, SubAgentQuestion
-from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.stream.payloads import SubAgentAnswer, SubAgentComplete, SubAgentQuestion
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.team_views import AgentNode
+    from atelier_desk.engine.services.team.views import AgentNode
 
 RELOAD_MS = 200
 

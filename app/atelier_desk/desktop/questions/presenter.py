@@ -27,9 +27,9 @@ from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.domain.payloads import UserQuestionComplete, UserQuestionStart
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuestionStart
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.entries import Asked, Call, Entry, entry_from
-from atelier_desk.desktop.chat.view import ChatView
-from atelier_desk.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS
-from atelier_desk.desktop.panes.task_order import arrange
-from atelier_desk.desktop.panes.timeline_paint import STATUS_ICONS as AGENT_ICONS
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry, entry_from
+from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
+from atelier_desk.desktop.panes.tasks.order import arrange
+from atelier_desk.desktop.panes.timeline.paint import STATUS_ICONS as AGENT_ICONS
 from atelier_desk.desktop.panes.two_line import KeyRole
 from atelier_desk.desktop.panes.wording import duration, short_number
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
@@ -25,9 +25,9 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
-    from atelier_desk.engine.services.team_replay import Snapshot
-    from atelier_desk.engine.services.team_views import AgentNode
-    from atelier_desk.engine.services.transcript import TranscriptEntry
+    from atelier_desk.engine.services.team.replay import Snapshot
+    from atelier_desk.engine.services.team.views import AgentNode
+    from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
 
 class PastTeam(TeamModel):

@@ -8,9 +8,9 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.entries import Entry
-from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.chat.view import ChatView, EntryWidget
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import clock_time, duration
 from atelier_desk.desktop.replay.past import PastSide, PastTeam, show_entries
@@ -23,8 +23,8 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.team_replay import Snapshot
-    from atelier_desk.engine.services.team_views import Mark, Timeline
+    from atelier_desk.engine.services.team.replay import Snapshot
+    from atelier_desk.engine.services.team.views import Mark, Timeline
 
 SIDE_FROM = 620
 """Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""
@@ -161,7 +161,7 @@ class ReplayView(Translated, QWidget):
         self._dress()
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
-        from atelier_desk.desktop.chat.messages import make_widget
+        from atelier_desk.desktop.chat.transcript.messages import make_widget
 
         return make_widget(entry, self.host, parent)
 

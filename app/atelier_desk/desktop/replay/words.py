@@ -8,7 +8,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team_views import Mark, Span
+    from atelier_desk.engine.services.team.views import Mark, Span
 
 _WAITS = {
     "user": N_("Waits for you"),

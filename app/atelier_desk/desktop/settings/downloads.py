@@ -17,7 +17,7 @@ from atelier_desk.i18n import _, language
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import Topic
+    from atelier_desk.domain.stream.event import Topic
 
 _ACTIVE = ("waiting", "running", "verifying")
 

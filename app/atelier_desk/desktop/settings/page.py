@@ -33,7 +33,7 @@ from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import Topic
+    from atelier_desk.domain.stream.event import Topic
 
 TEXT, STRETCH_TEXT = 110, 150
 """Room for a row's texts below which its control goes under them; more where the control is a wide one."""

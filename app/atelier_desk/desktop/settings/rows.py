@@ -23,7 +23,7 @@ from atelier_desk.domain.settings import Settings
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import Topic
+    from atelier_desk.domain.stream.event import Topic
 
 Changed = Callable[[Any], object]
 

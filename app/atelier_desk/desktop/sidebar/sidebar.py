@@ -19,7 +19,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import Topic
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 PAGE = 100

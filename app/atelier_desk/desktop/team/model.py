@@ -12,8 +12,8 @@ from atelier_desk.domain.errors import NotFoundError
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream import StreamEvent
-    from atelier_desk.engine.services.team_views import AgentNode
+    from atelier_desk.domain.stream.event import StreamEvent
+    from atelier_desk.engine.services.team.views import AgentNode
 
 TELL_MS = 100
 """At least this long between two ``changed``."""

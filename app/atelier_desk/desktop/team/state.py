@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atelier_desk.domain import payloads
     from atelier_desk.domain.agent import Budget
-    from atelier_desk.domain.stream import StreamEvent
-    from atelier_desk.engine.services.team_views import AgentNode
+    from atelier_desk.domain.stream import payloads
+    from atelier_desk.domain.stream.event import StreamEvent
+    from atelier_desk.engine.services.team.views import AgentNode
 
 OVER = frozenset({"completed", "error", "cancelled", "abandoned", "not_run"})
 COUNTING = "processing"
@@ -259,7 +259,7 @@ class TeamState:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> set[str]:
         """Take one event; gives the runs that look different now."""
-        from atelier_desk.domain import payloads
+        from atelier_desk.domain.stream import payloads
 
         if not event.run_id or event.chunk_type not in _TELLING:
             return set()
@@ -277,7 +277,7 @@ class TeamState:
     @staticmethod
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """What a run tells of itself."""
-        from atelier_desk.domain import payloads
+        from atelier_desk.domain.stream import payloads
 
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
@@ -310,7 +310,7 @@ class TeamState:
 
     def _feed_child(self, member: Member, data: payloads.SubAgent, when: datetime) -> set[str]:
         """What a run tells of a sub-agent."""
-        from atelier_desk.domain import payloads
+        from atelier_desk.domain.stream import payloads
 
         child = self._member(data.sub_agent_id, member.run_id)
         child.name = data.sub_agent_name or child.name

@@ -24,7 +24,7 @@ from atelier_desk.engine.ipc.transport import listen
 from atelier_desk.i18n import _, spoken
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.datadir import DataDir
+    from atelier_desk.storage.folder.datadir import DataDir
 
 log = logging.getLogger(__name__)
 

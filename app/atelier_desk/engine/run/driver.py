@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ApprovalDecided,
     CallStatus,
     EventBody,
@@ -28,10 +28,8 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.model_call import ModelCall
-from atelier_desk.engine.run.results import closed
-from atelier_desk.engine.run.state import RunState
-from atelier_desk.engine.run.steps import (
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import (
     AnswerChildren,
     Append,
     BeginCalls,
@@ -46,8 +44,10 @@ from atelier_desk.engine.run.steps import (
     Wait,
     next_step,
 )
+from atelier_desk.engine.run.request.model_call import ModelCall
+from atelier_desk.engine.run.results import closed
 from atelier_desk.engine.run.tool_calls import INTERRUPTED, ToolCalls
-from atelier_desk.engine.slots import Slots
+from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact

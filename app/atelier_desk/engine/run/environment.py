@@ -10,11 +10,11 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
-from atelier_desk.engine.gateway import ModelGateway
+from atelier_desk.engine.gateways.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
-from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry import ToolRegistry

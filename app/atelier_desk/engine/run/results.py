@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from atelier_desk.domain.events import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.parts import ResultPart
-from atelier_desk.engine.run.state import CallState
-from atelier_desk.storage.artefacts import Artefacts
+from atelier_desk.engine.run.reducer.state import CallState
+from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.results import as_json
 

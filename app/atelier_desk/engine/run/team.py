@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ChildFinished,
     ChildrenJoined,
     ChildrenPlanned,
@@ -17,8 +17,8 @@ from atelier_desk.domain.events import (
     ToolCallFinished,
 )
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
-from atelier_desk.engine.run.evolve import evolve
-from atelier_desk.engine.run.state import CallState, RunState
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.policy.budget import FIELDS
 
 CHILD_ASKS = "child_asks"

@@ -15,7 +15,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ApprovalRequested,
     CallStatus,
     ChildrenJoined,
@@ -28,13 +28,13 @@ from atelier_desk.domain.events import (
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream import ChunkType, Topic
+from atelier_desk.domain.stream.event import ChunkType, Topic
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.model_call import direct_names, enabled_names
+from atelier_desk.engine.run.reducer.state import CallState, RunState
+from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
-from atelier_desk.engine.run.state import CallState, RunState
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.tools.base import (

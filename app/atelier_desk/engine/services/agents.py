@@ -9,11 +9,11 @@ from datetime import timedelta
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.builtin_agents import builtin_agents
-from atelier_desk.engine.services.conflicts import OnConflict
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.naming import numbered
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _, language
 
 
@@ -117,7 +117,7 @@ class AgentService:
 
     async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
         """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
-        from atelier_desk.engine.services.prompt_cost import prompt_cost
+        from atelier_desk.engine.services.request.cost import prompt_cost
 
         now = self._context.clock.now()
         return {mode: prompt_cost(self._context.registry, config, mode, language=language(), now=now).total for mode in ToolMode}

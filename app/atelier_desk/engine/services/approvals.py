@@ -9,7 +9,7 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 
 SEEN_STEP_MS = 60_000

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common.context import ServiceContext
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.archive import BackupInfo
-    from atelier_desk.storage.transfer import TransferInfo
+    from atelier_desk.storage.copies.archive import BackupInfo
+    from atelier_desk.storage.copies.transfer import TransferInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class DataService:
         Raises:
             StorageError: it cannot be written, or is not whole.
         """
-        from atelier_desk.storage import backup
+        from atelier_desk.storage.copies import backup
 
         return await backup.create(self._context.repos.store, self._context.datadir, target)
 
@@ -55,7 +55,7 @@ class DataService:
         Raises:
             ConflictError: the folder is not empty.
         """
-        from atelier_desk.storage import transfer
+        from atelier_desk.storage.copies import transfer
 
         return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
 
@@ -66,7 +66,7 @@ class DataService:
             ConflictError: there are workflows or memories here already.
             StorageError: the export is not whole, or of a newer version.
         """
-        from atelier_desk.storage import transfer
+        from atelier_desk.storage.copies import transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
         self._context.memory_search.forget_loaded()
@@ -77,7 +77,7 @@ class DataService:
 
 async def verify_backup(path: Path) -> BackupInfo:
     """Compare a backup with its checksums, open it and count what is in it; needs no open data folder."""
-    from atelier_desk.storage import archive
+    from atelier_desk.storage.copies import archive
 
     return await archive.verify(path)
 
@@ -88,7 +88,7 @@ async def restore_backup(path: Path, root: Path) -> BackupInfo:
     Raises:
         StorageError: the backup is not whole, or another process holds the folder.
     """
-    from atelier_desk.storage.datadir import DataDir
-    from atelier_desk.storage.restore import restore
+    from atelier_desk.storage.copies.restore import restore
+    from atelier_desk.storage.folder.datadir import DataDir
 
     return await restore(path, DataDir(root).ensure())

@@ -9,15 +9,15 @@ from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import ContextCompacted, ModelReplied, RunEvent, RunStarted
+from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine.history import Conversations
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.run import compaction, context, model_call, prompt
-from atelier_desk.engine.run.reduce import fold
-from atelier_desk.engine.run.state import Entry, EntryKind, RunState
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.request_views import (
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.engine.run.request import compaction, context, model_call, prompt
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.request.views import (
     PARTS,
     LeftEntry,
     LeftOut,
@@ -27,7 +27,7 @@ from atelier_desk.engine.services.request_views import (
     SentItem,
     SentRequest,
 )
-from atelier_desk.engine.services.transcript import lineage
+from atelier_desk.engine.services.workflow.transcript import lineage
 from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import IMAGE_TOKENS, message_tokens
 from atelier_desk.tools.base import ToolResult

@@ -15,10 +15,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryScope, MemoryType
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.conflicts import OnConflict
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:

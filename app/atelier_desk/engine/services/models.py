@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, provider_type

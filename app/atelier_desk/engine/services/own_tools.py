@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
 from atelier_desk.tools import file_tool, files

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, header_variable
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
@@ -20,7 +20,7 @@ from atelier_desk.llm.registry import builtin_type, provider_type
 if TYPE_CHECKING:
     from atelier_desk.engine.services.trial import Trial
     from atelier_desk.llm.base import Provider
-    from atelier_desk.llm.detect import DetectedServer
+    from atelier_desk.llm.wire.detect import DetectedServer
 
 
 OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"})
@@ -149,7 +149,7 @@ class ProviderService:
 
     async def detect(self) -> builtins.list[DetectedServer]:
         """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
-        from atelier_desk.llm.detect import detect
+        from atelier_desk.llm.wire.detect import detect
 
         known = {config.base_url.rstrip("/") for config in await self.list() if config.base_url}
         return [found for found in await detect(self._context.clock) if found.base_url.rstrip("/") not in known]
@@ -210,7 +210,7 @@ def _check(config: ProviderConfig) -> None:
         raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
-        from atelier_desk.llm.transport import checked_base_url
+        from atelier_desk.llm.wire.transport import checked_base_url
 
         checked_base_url(config.base_url)
     if config.api_key_env and not config.api_key_env.isidentifier():
@@ -236,7 +236,7 @@ def _check(config: ProviderConfig) -> None:
 
 def _checked_ca_file(config: ProviderConfig) -> Path:
     """The whole path of the CA file. Raises UsageError when no certificates can be read from it."""
-    from atelier_desk.llm.transport import check_ca_file
+    from atelier_desk.llm.wire.transport import check_ca_file
 
     path = Path(config.ca_file).expanduser().absolute()
     try:

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.engine.services.checks import explain
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common.checks import explain
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 
 SEEN_STEP_MS = 60_000

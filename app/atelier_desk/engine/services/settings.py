@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.context import ServiceContext
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import _, set_language
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.events import PauseReason
+from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.run.reduce import fold
+from atelier_desk.engine.run.reducer.reduce import fold
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.run.state import RunState
-    from atelier_desk.engine.services.context import ServiceContext
+    from atelier_desk.engine.run.reducer.state import RunState
+    from atelier_desk.engine.services.common.context import ServiceContext
 
 _AT_REST = frozenset({WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR})
 

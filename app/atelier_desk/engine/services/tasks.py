@@ -8,11 +8,11 @@ from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.events import TaskChanged
+from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 

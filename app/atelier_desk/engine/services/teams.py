@@ -8,17 +8,17 @@ from collections import OrderedDict
 from atelier_desk.domain import limits
 from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import RunEvent
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
 from atelier_desk.engine import history
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.paging import all_rows
-from atelier_desk.engine.services.team_replay import Snapshot, Tape
-from atelier_desk.engine.services.team_timeline import timeline
-from atelier_desk.engine.services.team_tree import all_events, read_trees
-from atelier_desk.engine.services.team_views import AgentNode, Timeline, Turn
-from atelier_desk.engine.services.transcript import TranscriptEntry, TranscriptReader
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.services.team.replay import Snapshot, Tape
+from atelier_desk.engine.services.team.timeline import timeline
+from atelier_desk.engine.services.team.tree import all_events, read_trees
+from atelier_desk.engine.services.team.views import AgentNode, Timeline, Turn
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, TranscriptReader
 from atelier_desk.i18n import N_
 
 TAPES_KEPT = 2

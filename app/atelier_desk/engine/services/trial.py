@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role, TextDelta
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.engine.run.silence import watched
+from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:

@@ -15,17 +15,17 @@ from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
-from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.conflicts import OnConflict
-from atelier_desk.engine.services.context import ServiceContext
-from atelier_desk.engine.services.naming import numbered
-from atelier_desk.engine.services.paging import all_rows
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader
-    from atelier_desk.engine.services.workflow_file import WorkflowFile
+    from atelier_desk.engine.services.workflow.file import WorkflowFile
+    from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.storage.repositories import SearchHit
 
 UNDO_WINDOW_S = 600
@@ -60,7 +60,7 @@ class WorkflowService:
 
     @cached_property
     def _transcripts(self) -> TranscriptReader:
-        from atelier_desk.engine.services.transcript import TranscriptReader
+        from atelier_desk.engine.services.workflow.transcript import TranscriptReader
 
         return TranscriptReader(self._context)
 
@@ -126,7 +126,7 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
-        from atelier_desk.engine.services.workflow_import import with_new_ids
+        from atelier_desk.engine.services.workflow.importing import with_new_ids
 
         copy = with_new_ids(await self._collect(workflow_id))
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
@@ -188,7 +188,7 @@ class WorkflowService:
 
     async def select_branch(self, workflow_id: str, run_id: str) -> Workflow:
         """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
-        from atelier_desk.engine.services.transcript import newest_under
+        from atelier_desk.engine.services.workflow.transcript import newest_under
 
         if self._context.runs.active(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
@@ -207,7 +207,7 @@ class WorkflowService:
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
         """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
-        from atelier_desk.engine.services.workflow_file import to_json, to_markdown
+        from atelier_desk.engine.services.workflow.file import to_json, to_markdown
 
         if format == "json":
             return to_json(await self._collect(workflow_id))
@@ -244,7 +244,7 @@ class WorkflowService:
         Raises:
             ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
         """
-        from atelier_desk.engine.services.workflow_import import check, parse, with_new_ids
+        from atelier_desk.engine.services.workflow.importing import check, parse, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
         size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
@@ -275,7 +275,7 @@ class WorkflowService:
             return None
 
     async def _write(self, file: WorkflowFile, *, name: str | None = None, replace: bool = False) -> Workflow:
-        from atelier_desk.engine.services.workflow_import import WorkflowWriter
+        from atelier_desk.engine.services.workflow.importing import WorkflowWriter
 
         if name is not None:
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
@@ -305,7 +305,7 @@ class WorkflowService:
 
     async def _read(self, workflow: Workflow) -> WorkflowFile:
         from atelier_desk.engine.history import workflow_events
-        from atelier_desk.engine.services.workflow_file import ReportFile, WorkflowFile
+        from atelier_desk.engine.services.workflow.file import ReportFile, WorkflowFile
 
         repos, workflow_id = self._context.repos, workflow.id
         runs = await repos.runs.list(workflow_id)

@@ -10,10 +10,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, Budget, Lifecycle, ToolMode
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.team import ChildPlan, ChildState
-from atelier_desk.engine.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.direct_call import direct_agent, direct_message
-from atelier_desk.engine.run.model_call import enabled_names
-from atelier_desk.engine.run.state import RunState
+from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.request.model_call import enabled_names
 from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.tools.base import ChildRequest, Colleague
 from atelier_desk.tools.modes import planners

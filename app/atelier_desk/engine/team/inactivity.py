@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events import RunFinished
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.events.run import RunFinished
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.logs import correlation
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.live import LiveRuns
-    from atelier_desk.engine.live_run import LiveRun
     from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.runs.live import LiveRuns
+    from atelier_desk.engine.runs.live_run import LiveRun
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.events import EventBody
-from atelier_desk.domain.team_events import AnsweredBy
+from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.events.team import AnsweredBy
 from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.team import ChildStatus
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.live import LiveRuns
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.run.state import RunState
+    from atelier_desk.engine.run.reducer.state import RunState
+    from atelier_desk.engine.runs.live import LiveRuns
 
 EVERY_S = 0.25
 TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})

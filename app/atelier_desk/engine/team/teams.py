@@ -12,7 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import AllowRule, Ancestor
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import (
+from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
     ChildFinished,
@@ -27,15 +27,15 @@ from atelier_desk.domain.events import (
     ToolCallFinished,
     UserMessage,
 )
+from atelier_desk.domain.events.team import AnsweredBy
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
-from atelier_desk.domain.team_events import AnsweredBy
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.direct_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import team as rules
-from atelier_desk.engine.run.prompt import with_handed
+from atelier_desk.engine.run.reducer.state import EntryKind, RunState
+from atelier_desk.engine.run.request.prompt import with_handed
 from atelier_desk.engine.run.results import call_finished
-from atelier_desk.engine.run.state import EntryKind, RunState
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.desk import TeamDesk
 from atelier_desk.engine.team.port import NO_ANSWER
@@ -45,8 +45,8 @@ from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.live_run import LiveRun
     from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.runs.live_run import LiveRun
 
 NEEDLESS = "The question was taken back: the user told the sub-agent something else."
 ENDS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atelier_desk.storage.artefacts import Artefacts
-from atelier_desk.storage.datadir import DataDir
+from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from atelier_desk.storage.repositories.configuration import (
     AgentRepository,

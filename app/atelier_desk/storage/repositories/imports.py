@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.commit import Commit
-from atelier_desk.storage.commit_rows import statements
 from atelier_desk.storage.repositories.base import guard, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit_rows import statements
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories

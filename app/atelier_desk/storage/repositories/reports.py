@@ -14,9 +14,10 @@ from typing import TypeVar
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, files, tables
-from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import report_path
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.folder import files
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.files import report_path
 from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store

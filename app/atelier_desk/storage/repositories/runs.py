@@ -8,15 +8,15 @@ from typing import Any
 
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.events import RunEvent
+from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
-from atelier_desk.storage.commit import Commit
-from atelier_desk.storage.commit_rows import statements
-from atelier_desk.storage.event_table import EVENTS
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit_rows import statements
+from atelier_desk.storage.writing.event_table import EVENTS
 
 _ALIVE = [status.value for status in RunStatus if not status.final]
 

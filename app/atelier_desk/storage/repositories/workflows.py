@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import files_of
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store

@@ -11,7 +11,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.events import TaskChanged
+from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult

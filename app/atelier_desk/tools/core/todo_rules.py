@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.events import TaskChanged
+from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
 

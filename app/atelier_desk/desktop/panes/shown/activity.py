@@ -8,13 +8,13 @@ from atelier_desk.desktop.panes.registry import PaneHost, pane
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.activity_pane import ActivityPane
+    from atelier_desk.desktop.panes.activity.pane import ActivityPane
 
 
 @pane(
     "activity", order=20, icon="activity", title=N_("Activity"), command=N_("Show activity"), place="stack", height=344, shortcut="Ctrl+2"
 )
 def activity(host: PaneHost) -> ActivityPane:
-    from atelier_desk.desktop.panes.activity_pane import ActivityPane
+    from atelier_desk.desktop.panes.activity.pane import ActivityPane
 
     return ActivityPane(host.bridge)

@@ -8,7 +8,7 @@ from atelier_desk.desktop.panes.registry import PaneHost, pane
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.context_pane import ContextPane
+    from atelier_desk.desktop.panes.context.pane import ContextPane
 
 
 @pane(
@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     keywords="context prompt",
 )
 def context(host: PaneHost) -> ContextPane:
-    from atelier_desk.desktop.panes.context_pane import ContextPane
+    from atelier_desk.desktop.panes.context.pane import ContextPane
 
     return ContextPane(host.bridge)

@@ -8,7 +8,7 @@ from atelier_desk.desktop.panes.registry import PaneHost, pane
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.timeline_pane import TimelinePane
+    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 
 
 @pane(
@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     keywords="lanes time",
 )
 def timeline(host: PaneHost) -> TimelinePane:
-    from atelier_desk.desktop.panes.timeline_pane import TimelinePane
+    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 
     return TimelinePane(host.bridge)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidg
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.memory_list import TYPE_WORDS
+from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text

@@ -1,0 +1,1 @@
+"""Cards between the messages: tools, teams, limits, notices."""

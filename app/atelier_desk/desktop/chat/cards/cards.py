@@ -1,0 +1,135 @@
+"""Reasoning and questions of a transcript."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.entries import Asked, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.figures import duration
+from atelier_desk.i18n import _
+
+GROW_MS = 100
+"""Between two drawings of thoughts that grow: each draws all of them."""
+
+
+class ReasoningFold(Translated, QWidget):
+    """The model's thinking, folded away: "thought for N s".
+
+    Signals:
+        height_changed: it was opened or closed, or grew while open.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entry, self._host = entry, host
+        self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
+        self._spinner = Spinner(self, 12)
+        self._text: ProseBlock | None = None
+        self._growing = Soon(self, GROW_MS, self._grow)
+        theme().changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def opened(self) -> bool:
+        return self._entry.id in self._host.state.open_reasoning
+
+    def toggle(self) -> None:
+        (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(self._entry.id)
+        self.refresh()
+        self.height_changed.emit()
+
+    def stream(self) -> None:
+        """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
+        if self.opened:
+            self._growing.ask()
+
+    def _grow(self) -> None:
+        self.refresh()
+        self.height_changed.emit()
+
+    def refresh(self) -> None:
+        thinking = self._entry.live and not self._entry.content
+        if thinking:
+            text = _("Thinking…")
+        elif self._entry.reasoning_ms:
+            text = _("Thought for {time}", time=duration(self._entry.reasoning_ms))
+        else:
+            text = _("Thoughts")
+        self._button.setText(text)
+        self._button.setIcon(theme().icon("chevron-down" if self.opened else "chevron-right"))
+        self._button.setAccessibleName(text)
+        self._spinner.setVisible(thinking)
+        if not self.opened:
+            if self._text is not None:
+                self._text.deleteLater()
+                self._text = None
+            return
+        if self._text is None:
+            self._text = ProseBlock(self)
+            self._text.show()
+        self._text.show_plain(self._entry.reasoning)
+
+    def fit(self, width: int) -> int:
+        head = self._button.sizeHint()
+        self._button.setGeometry(-8, 0, head.width(), head.height())
+        self._spinner.move(head.width() - 4, (head.height() - self._spinner.height()) // 2)
+        if self._text is None:
+            return head.height()
+        height = self._text.fit(width - 20)
+        self._text.setGeometry(16, head.height() + 4, width - 20, height)
+        return head.height() + 4 + height
+
+    def retranslate(self) -> None:
+        self.refresh()
+
+
+class QuestionCard(Translated, HeadedCard):
+    """``question-card``: what an agent asked, its state and answer; while it waits a button opens the dialog."""
+
+    def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("question-card")
+        self._asked, self._host = asked, host
+        self._pill = Pill("", "", self)
+        self._button = control(
+            QPushButton(self),
+            "question-card-answer",
+            look="primary",
+            on=lambda: self._host.question_requested.emit(self._asked.question_id),
+        )
+        self.head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
+        self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def show_asked(self, asked: Asked) -> None:
+        self._asked = asked
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        words: dict[str, tuple[str, PillKind]] = {
+            "pending": (_("waits for you"), "warn"),
+            "answered": (_("answered"), "ok"),
+            "skipped": (_("skipped"), ""),
+            "timeout": (_("timed out"), "err"),
+        }
+        asked = self._asked
+        text, kind = words.get(asked.status, (asked.status, ""))
+        pending = asked.status == "pending"
+        self.show_head("circle-help", "warn" if pending else "muted", asked.question, asked.answer)
+        self._pill.show_state(text, kind)
+        self._pill.setVisible(not pending)
+        self._button.setVisible(pending)
+        self._button.setText(_("Answer"))
+        self._button.setAccessibleName(_("Answer: {question}", question=asked.question[:80]))
+        self.setAccessibleName(", ".join(filter(None, (asked.question, text, asked.answer))))

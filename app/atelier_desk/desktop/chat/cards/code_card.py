@@ -1,0 +1,162 @@
+"""A card for code: language, wrap, copy. Plain while it streams, coloured once when it is finished."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.search.highlight import Highlighter
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
+from atelier_desk.i18n import _
+
+_COPIED_MS = 1600
+
+
+class _CodeText(QPlainTextEdit):
+    """Read-only code; the wheel scrolls the conversation, with Shift the code sideways."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def line_height(self) -> float:
+        """Pixels from one line to the next."""
+        return self.blockBoundingRect(self.document().firstBlock()).height() / max(1, self.document().firstBlock().lineCount())
+
+
+class CodeCard(Translated, QFrame):
+    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final.
+
+    Signals:
+        height_changed: call ``fit`` again.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, code: str = "", language: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        mark(self, "card-sunken")
+        self.language = language
+        self._code = ""
+        self._frozen = False
+        self._label = label(language, "small", self)
+        self._wrap = IconButton("wrap-text", parent=self, size=14)
+        self._wrap.setCheckable(True)
+        self._wrap.toggled.connect(self._on_wrap)
+        self._copy = control(QPushButton(self), "code-copy", look="quiet", on=self.copy)
+        self._text = _CodeText(self)
+        self._set_up_text()
+        head = fill(QHBoxLayout(), (self._label, 1), self._wrap, self._copy, margins=(14, 6, 8, 2), spacing=4)
+        fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
+        self._highlighter = Highlighter(self._text.document())
+        theme().changed.connect(self._on_theme)
+        self._on_theme()
+        self.retranslate()
+        self.update_code(code)
+
+    @property
+    def code(self) -> str:
+        return self._code
+
+    def update_code(self, code: str, language: str | None = None) -> None:
+        """Show more of the code; text that only grew is appended."""
+        if language is not None and language != self.language:
+            self.language = language
+            self._label.setText(language)
+        if code == self._code:
+            return
+        if self._code and code.startswith(self._code):
+            cursor = QTextCursor(self._text.document())
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText(code[len(self._code) :])
+        else:
+            self._text.setPlainText(code)
+        self._code = code
+        self.height_changed.emit()
+
+    def freeze(self) -> None:
+        """The code is final: colour it."""
+        self._frozen = True
+        self._highlighter.start(self._code, self.language)
+
+    def copy(self) -> None:
+        """Put the code on the clipboard and say so for a moment."""
+        QGuiApplication.clipboard().setText(self._code)
+        self._copy.setText(" " + _("Copied"))
+        self._copy.setIcon(theme().icon("check", "ok"))
+        QTimer.singleShot(_COPIED_MS, self, self.retranslate)
+
+    def fit(self, width: int) -> int:
+        self.setFixedWidth(width)
+        look = theme()
+        head = self._copy.sizeHint().height() + 8
+        inner = width - 2 - self._text.contentsMargins().left() - self._text.contentsMargins().right()
+        line = self._text.line_height()
+        lines = self._text.document().blockCount()
+        extra = 0
+        if self._wrap.isChecked():
+            lines = self._wrapped_lines(inner - look.px(28))
+        elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
+            extra = self._text.horizontalScrollBar().sizeHint().height()
+        body = math.ceil(lines * line) + look.px(16) + extra
+        self._text.setFixedHeight(body)
+        return head + body + 2
+
+    def retranslate(self) -> None:
+        self._copy.setText(" " + _("Copy"))
+        self._copy.setIcon(theme().icon("copy"))
+        self._copy.setAccessibleName(_("Copy code"))
+        self._wrap.describe(_("Wrap lines"))
+        self._text.setAccessibleName(_("Code: {language}", language=self.language) if self.language else _("Code"))
+
+    def highlight(self, needle: str) -> int:
+        """How often ``needle`` occurs; the marks are drawn by the search bar's own list, not in coloured code."""
+        return self._code.lower().count(needle.lower()) if needle else 0
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.height_changed.emit()
+
+    def _set_up_text(self) -> None:
+        text = self._text
+        mark(text, "plain")
+        text.setReadOnly(True)
+        text.setFrameShape(QFrame.Shape.NoFrame)
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        text.setUndoRedoEnabled(False)
+        text.setTabChangesFocus(True)
+        text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        text.document().setDocumentMargin(0)
+
+    def _on_theme(self) -> None:
+        look = theme()
+        font = look.font(13, mono=True)
+        self._text.setFont(font)
+        self._text.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
+        side = look.px(14)
+        self._text.setViewportMargins(side, look.px(4), side, 0)
+        self._copy.setIcon(look.icon("copy"))
+        self._copy.setIconSize(QSize(look.px(13), look.px(13)))
+        if self._frozen:
+            self._highlighter.start(self._code, self.language)
+
+    def _on_wrap(self, on: bool) -> None:
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.height_changed.emit()
+
+    def _longest(self) -> int:
+        return max((len(line) for line in self._code.split("\n")), default=0)
+
+    def _wrapped_lines(self, width: int) -> int:
+        columns = max(1, int(width / max(1, self._text.fontMetrics().horizontalAdvance("m"))))
+        return sum(max(1, -(-len(line) // columns)) for line in self._code.split("\n"))

@@ -1,0 +1,125 @@
+"""A run that stopped at a cap: which agent, which cap, and what to do about it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QDoubleSpinBox, QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.engine.notice_words import LIMITS, too_little
+from atelier_desk.figures import cost, duration, number, tokens
+from atelier_desk.i18n import N_, _
+
+_UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
+"""What stands around the amount, by kind."""
+_MOST = 1_000_000_000.0
+_FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "time": 300.0}
+"""What is offered on top of a cap of nothing, by kind."""
+
+
+def limit_value(kind: str, value: float) -> str:
+    """A cap in its own unit."""
+    if kind == "cost":
+        return cost(value)
+    if kind == "time":
+        return duration(value * 1000)
+    if kind == "tokens":
+        return tokens(int(value))
+    return number(value)
+
+
+class RaiseField(QDoubleSpinBox):
+    """How much is added to a cap; as much again as it was, until a person says otherwise."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("limit-amount")
+        self.kind = ""
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def _dress(self) -> None:
+        self.setFixedWidth(theme().px(150))
+        pad(self)
+
+    def show_kind(self, kind: str, cap: float) -> None:
+        """Decimals, steps and unit follow the kind; a value somebody typed stays."""
+        before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
+        self.setPrefix(before)
+        self.setSuffix(after)
+        self.setAccessibleName(_("How much to add to the limit"))
+        if kind == self.kind:
+            return
+        self.kind = kind
+        amount = cap if cap > 0 else _FIRST.get(kind, 10.0)
+        self.setDecimals(4 if kind == "cost" and amount < 0.01 else 2 if kind == "cost" else 0)
+        self.setRange(10.0 ** -self.decimals(), _MOST)
+        self.setSingleStep(max(self.minimum(), amount / 4 if kind == "cost" else float(round(amount / 4))))
+        self.setGroupSeparatorShown(True)
+        self.setValue(amount)
+
+
+class LimitButtons(QWidget):
+    """Raise by an amount, finish with what there is, stop: for one run that stopped at a cap."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._host = host
+        self.run_id = ""
+        self.amount = RaiseField(self)
+        self.raising = self._button("notice-raise", "primary")
+        self.finish = self._button("notice-finish")
+        self.stop = self._button("notice-stop")
+        flow = FlowLayout(self)
+        for widget in (self.amount, self.raising, self.finish, self.stop):
+            flow.addWidget(widget)
+        self.raising.clicked.connect(lambda *_: self._resume({"raise_limits": {self.amount.kind: self.amount.value()}}))
+        self.finish.clicked.connect(lambda *_: self._resume({"finish": True}))
+        self.stop.clicked.connect(lambda *_: self._host.stop_requested.emit(self.run_id))
+
+    def _button(self, name: str, variant: str = "") -> QPushButton:
+        button = control(QPushButton(self), name)
+        if variant:
+            mark(button, variant)
+        return button
+
+    def _resume(self, changes: dict[str, object]) -> None:
+        self._host.resume_requested.emit(self.run_id, changes)
+
+    def show_limit(self, run_id: str, kind: str, cap: float) -> None:
+        self.run_id = run_id
+        self.amount.show_kind(kind, cap)
+        self.raising.setText(_("Raise the limit"))
+        self.finish.setText(_("Finish now"))
+        self.finish.setToolTip(_("One last answer with what there is"))
+        self.stop.setText(_("Stop"))
+
+
+class LimitCard(Translated, HeadedCard):
+    """``limit-card``: such a run somewhere in a team."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent, "card-warn")
+        self.setObjectName("limit-card")
+        self._shown = ("", "", "", 0.0, 0.0)
+        self.buttons = LimitButtons(host, self)
+        self.body.addWidget(self.buttons)
+        theme().changed.connect(self.retranslate)
+
+    def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float) -> None:
+        """``kind`` is a ``LimitKind`` value; value and cap are in its unit (US dollars, tokens, seconds, calls, steps)."""
+        self._shown = (run_id, agent, kind, value, cap)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        run_id, agent, kind, value, cap = self._shown
+        title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
+        used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
+        text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
+        text = " ".join(filter(None, (text, too_little(kind, value, cap))))
+        self.show_head("octagon-x", "warn", title, text)
+        self.buttons.show_limit(run_id, kind, cap)
+        self.setAccessibleName(f"{title}. {text}")

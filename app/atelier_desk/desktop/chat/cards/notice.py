@@ -1,0 +1,155 @@
+"""Notices of a transcript: limits, loops, retries, errors, ends; with buttons while the run waits for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.cards.limit_card import LimitButtons, limit_value
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
+from atelier_desk.figures import duration, tokens
+from atelier_desk.i18n import N_, _, ngettext
+
+
+class NoticeCard(Translated, EntryWidget):
+    """What the engine tells: a limit, a loop, a retry, an error. While the run waits for it, with what can be done."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, parent)
+        self.setObjectName("notice-card")
+        self._host = host
+        self._card = HeadedCard(self)
+        self._card.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._buttons = QWidget(self._card)
+        self._flow = FlowLayout(self._buttons)
+        self._limit: LimitButtons | None = None
+        self._card.body.addWidget(self._buttons)
+        theme().changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        icon, role, variant, title, text = notice_words(self.entry)
+        mark(self._card, variant if self.entry.actionable else "card")
+        self._card.show_head(icon, role, title, text)
+        while (item := self._flow.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        limited = self.entry.topic == "limit_reached"
+        self._show_limit(limited and self.entry.actionable)
+        offered = self._offers() if self.entry.actionable and not limited else []
+        for words, variant, name, action in offered:
+            button = control(QPushButton(words, self._buttons), on=action)
+            button.setObjectName(name)
+            mark(button, variant)
+            button.show()
+            self._flow.addWidget(button)
+        self._buttons.setVisible(bool(offered))
+        self.height_changed.emit()
+
+    def _show_limit(self, on: bool) -> None:
+        """For a cap that was reached: how much more is allowed is for the person to say."""
+        if on and self._limit is None:
+            self._limit = LimitButtons(self._host, self._card)
+            self._card.body.addWidget(self._limit)
+        elif not on and self._limit is not None:
+            self._limit.hide()
+            self._limit.deleteLater()
+            self._limit = None
+        if self._limit is not None:
+            details = self.entry.details
+            self._limit.show_limit(self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0))
+
+    def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
+        run_id = self.entry.run_id
+
+        def resume(**changes: Any) -> Callable[[], object]:
+            return lambda: self._host.resume_requested.emit(run_id, changes)
+
+        def stop() -> None:
+            self._host.stop_requested.emit(run_id)
+
+        if self.entry.topic == "error":
+            return [(_("Retry"), "primary", "notice-retry", resume())]
+        if self.entry.topic == "run_interrupted":
+            return [(_("Resume"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
+        return [
+            (_("Continue"), "primary", "notice-continue", resume()),
+            (_("Finish now"), "", "notice-finish", resume(finish=True)),
+            (_("Stop"), "", "notice-stop", stop),
+        ]
+
+    def fit(self, width: int) -> int:
+        height = self._card.fit(width)
+        self._card.setGeometry(0, 0, width, height)
+        return height + theme().px(16)
+
+    def retranslate(self) -> None:
+        self.refresh()
+
+
+_ENDED = {
+    "command": N_("The command that followed this run was ended. Everything up to here is kept."),
+    "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
+    "killed": N_("Atelier ended without warning while this run was at work. Everything up to here is kept."),
+}
+
+
+def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
+    """Icon, colour, card variant, title and text of a notice."""
+    details = entry.details
+    if entry.topic == "error":
+        return "circle-alert", "err", "card-err", _("The model could not answer"), entry.content
+    if entry.topic == "limit_reached":
+        kind = str(details.get("limit", ""))
+        used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
+        value, cap = limit_value(kind, used), limit_value(kind, most)
+        waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
+        text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
+        text = " ".join(filter(None, (text, too_little(kind, used, most))))
+        return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
+    if entry.topic == "loop_detected":
+        count = int(details.get("count") or 0)
+        text = ngettext(
+            "{tool} was called {n} time with the same arguments and result.",
+            "{tool} was called {n} times with the same arguments and result.",
+            count,
+            tool=str(details.get("tool", "")),
+        )
+        return "refresh-cw", "warn", "card-warn", _("The agent repeats itself"), text
+    if entry.topic == "context_compacted":
+        text = _(
+            "{before} → {after} tokens; older parts are sent in short form.",
+            before=tokens(int(details.get("tokens_before") or 0)),
+            after=tokens(int(details.get("tokens_after") or 0)),
+        )
+        return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "run_interrupted":
+        return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
+    if entry.topic == "retry":
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        delay = duration(delay_ms) if delay_ms >= 50 else ""
+        said = str(details.get("message") or "")
+        title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), delay, said)
+        return "refresh-cw", "muted", "card", title, text
+    if entry.topic == "run_finished":
+        titles = {
+            "completed": _("Completed"),
+            "cancelled": _("Stopped"),
+            "abandoned": _("The agent gave up"),
+            "error": _("Ended with an error"),
+        }
+        status = str(details.get("status", ""))
+        icons = {"completed": "circle-check", "cancelled": "square", "abandoned": "circle-x", "error": "circle-alert"}
+        role: Role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
+        return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
+    return "info", "muted", "card", entry.content or entry.topic, ""

@@ -1,0 +1,218 @@
+"""A call that starts sub-agents: a tool card with a lane for each of them, and how far they are together."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
+
+from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.team.words import state_words as agent_state
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Line, label
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.figures import duration
+from atelier_desk.i18n import _, ngettext
+from atelier_desk.tools.call import Effect
+
+AT_ONCE, A_FRAME, FRAME_MS = 2, 2, 16
+"""A lane takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
+
+
+def starts_agents(call: Call) -> bool:
+    """Whether a call is one that starts sub-agents."""
+    return call.effect == Effect.SPAWN
+
+
+class TeamCard(ToolCard):
+    """``team-card``: head as every tool card, below it the lanes; the arguments and the result open in place."""
+
+    def __init__(self, call: Call, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        self._lanes: dict[str, Lane] = {}
+        self._stages: dict[int, QLabel] = {}
+        self._holder: QWidget | None = None
+        self._entry_run = entry.run_id
+        self._listed: list[str] = []
+        super().__init__(call, entry, host, parent)
+        self.setObjectName("team-card")
+        self._making = QTimer(self)
+        self._making.setInterval(FRAME_MS)
+        self._making.timeout.connect(self._make_more)
+        self._holder = QWidget(self)
+        self._line = Line(self._holder)
+        self.bar = QProgressBar(self._holder)
+        self.bar.setObjectName("team-progress")
+        self.bar.setTextVisible(False)
+        self._box.insertWidget(1, self._holder)
+        host.team.changed.connect(self._on_changed)
+        host.team.ticked.connect(self._on_tick)
+        if host.desk is not None:
+            host.desk.changed.connect(self._on_desk)
+        self.refresh()
+
+    @property
+    def members(self) -> list[Member]:
+        return self._host.team.state.of_call(self._entry_run, self.call.call_id)
+
+    @property
+    def lanes(self) -> list[Lane]:
+        return list(self._lanes.values())
+
+    def refresh(self) -> None:
+        super().refresh()
+        if self._holder is None:
+            return
+        members = self.members
+        self._listed = [member.run_id for member in members]
+        self._drop_lanes(members)
+        for lane in self._lanes.values():
+            lane.refresh()
+        self._make(members, AT_ONCE)
+        self._show_stages(members)
+        self._show_progress(members)
+        self._holder.setVisible(bool(members))
+
+    def _show_progress(self, members: list[Member]) -> None:
+        done = sum(member.over for member in members)
+        self.bar.setVisible(len(members) > 1 and done < len(members))
+        self.bar.setRange(0, max(1, len(members)))
+        self.bar.setValue(done)
+        self.bar.setAccessibleName(_("Progress of the batch"))
+
+    def _drop_lanes(self, members: list[Member]) -> None:
+        """Those of agents that are no more; in a replay they go as they came."""
+        listed = {member.run_id for member in members}
+        for run_id in [run_id for run_id in self._lanes if run_id not in listed]:
+            self._lanes.pop(run_id).deleteLater()
+
+    def _make(self, members: list[Member], most: int) -> None:
+        """Make up to ``most`` of the lanes that are missing, from the top; a timer goes on with the others."""
+        missing = [member for member in members if member.run_id not in self._lanes]
+        for member in missing[:most]:
+            lane = self._lanes[member.run_id] = Lane(member.run_id, self._host, self._holder)
+            lane.height_changed.connect(self.height_changed)
+            lane.show()
+        self._lanes = {member.run_id: self._lanes[member.run_id] for member in members if member.run_id in self._lanes}
+        if missing:
+            self.height_changed.emit()
+        if len(missing) > most:
+            self._making.start()
+        else:
+            self._making.stop()
+
+    def _make_more(self) -> None:
+        members = self.members
+        self._drop_lanes(members)
+        self._make(members, A_FRAME)
+
+    def _show_stages(self, members: list[Member]) -> None:
+        """Stages are named when there are several."""
+        stages = _stages(members)
+        for stage in [stage for stage in self._stages if stage not in stages]:
+            self._stages.pop(stage).deleteLater()
+        self._stages = {stage: self._stages.get(stage) or self._heading() for stage in stages}
+        for number, heading in enumerate(self._stages.values(), 1):
+            heading.setText(_("Stage {number} of {count}", number=number, count=len(stages)))
+
+    def _heading(self) -> QLabel:
+        made = label("", "small", self._holder)
+        made.setObjectName("team-stage")
+        made.show()
+        return made
+
+    def title(self) -> str:
+        arguments, members = self.call.arguments, self.members
+        if len(members) > 1 or isinstance(arguments.get("tasks"), list) or isinstance(arguments.get("actions"), list):
+            listed = arguments.get("tasks") or arguments.get("actions") or []
+            count = len(members) or len(listed)
+            goal = str(arguments.get("goal") or "")
+            text = ngettext("{n} sub-agent", "{n} sub-agents", count)
+            return f"{text} · {goal}" if goal else text
+        return str(arguments.get("name") or (members[0].name if members else "") or arguments.get("agent_id") or "")
+
+    def state_words(self) -> tuple[str, PillKind]:
+        members, call = self.members, self.call
+        if not members or call.status not in {"running", "waiting"}:
+            return self._end_words(members)
+        if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
+            return _("waits for you"), "warn"
+        held = [member for member in members if member.held]
+        if held and all(member.over or member.held for member in members):
+            return agent_state(held[0]), "warn"
+        if len(members) == 1:
+            return super().state_words()
+        done = sum(member.over for member in members)
+        return _("{done} of {count} done", done=done, count=len(members)), "accent"
+
+    def _end_words(self, members: list[Member]) -> tuple[str, PillKind]:
+        """How long a batch took, or how much of it was done."""
+        completed = sum(member.status == "completed" for member in members)
+        if members and self.call.status == "ok" and completed == len(members):
+            now = self._host.team.now()
+            return f"✓ {duration(max(self._host.team.state.lasted(member.run_id, now) for member in members))}", "ok"
+        if self.call.status in {"ok", "error"} and 0 < completed < len(members):
+            return _("{done} of {count} done", done=completed, count=len(members)), "warn"
+        return super().state_words()
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _on_changed(self, runs: frozenset[str]) -> None:
+        state = self._host.team.state
+        members = self.members
+        if [member.run_id for member in members] != self._listed or _stages(members) != list(self._stages):
+            self.refresh()
+            self.height_changed.emit()
+            return
+        touched = False
+        for run_id, lane in self._lanes.items():
+            if any(member.run_id in runs for member in state.walk(run_id)):
+                lane.refresh()
+                touched = True
+        if touched:
+            self._show_state()
+            self._show_progress(members)
+
+    def _on_tick(self) -> None:
+        for lane in self._lanes.values():
+            if not lane.member.over:
+                lane.tick()
+
+    def _on_desk(self) -> None:
+        for lane in self._lanes.values():
+            lane.show_concerns()
+
+    # -- layout ---------------------------------------------------------------------------------------------------------------
+    def fit(self, width: int) -> int:
+        height = super().fit(width)
+        if self._holder is None or self._holder.isHidden():
+            return height
+        return height + self._place_lanes(width - 2)
+
+    def _place_lanes(self, width: int) -> int:
+        assert self._holder is not None
+        look = theme()
+        self._line.setGeometry(0, 0, width, 1)
+        self.bar.setGeometry(0, 0, width, 4)
+        y, stage = 5, None
+        for member in self.members:
+            if member.stage != stage and (heading := self._stages.get(member.stage)) is not None:
+                stage = member.stage
+                rows = heading.sizeHint().height()
+                heading.setGeometry(14, y + 4, width - 28, rows)
+                y += rows + 6
+            lane = self._lanes.get(member.run_id)
+            height = look.px(HEIGHT) if lane is None else lane.fit(width - 8)
+            if lane is not None:
+                lane.setGeometry(4, y, width - 8, height)
+            y += height
+        y += look.px(4)
+        self._holder.setFixedHeight(y)
+        return y
+
+
+def _stages(members: list[Member]) -> list[int]:
+    """The stages to name: none when there is only one."""
+    stages = sorted({member.stage for member in members})
+    return stages if len(stages) > 1 else []

@@ -1,0 +1,211 @@
+"""One tool call: a line with its state, opened in place for arguments and result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.cards.result_parts import ResultParts
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import known
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.figures import duration
+from atelier_desk.i18n import _
+from atelier_desk.tools import failure_words
+from atelier_desk.tools.call import summary_of
+
+_SHOWN_CHARS = 20_000
+"""Characters of arguments or result the card shows; the activity pane exports the rest."""
+
+
+def pretty(value: Any) -> str:
+    """A value as indented JSON, cut to what a card shows."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "\n…"
+
+
+class ToolCard(Translated, QFrame):
+    """The card; click, Enter or Space open and close it.
+
+    Signals:
+        height_changed: it was opened, closed or got a result.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, call: Call, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tool-card")
+        mark(self, "card")
+        self.call, self._entry, self._host = call, entry, host
+        self._key = f"{entry.run_id}:{call.call_id}"
+        self._head = QPushButton(self)
+        mark(self._head, "row")
+        self._head.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._head.clicked.connect(self.toggle)
+        self._icon = QLabel(self._head)
+        self._name = label(call.tool, "strong", self._head)
+        self._summary = ElidedLabel("", self._head)
+        mark(self._summary, "muted")
+        self._pill = Pill("", "", self._head)
+        self._chevron = QLabel(self._head)
+        row = QHBoxLayout(self._head)
+        row.setContentsMargins(13, 0, 11, 0)
+        row.setSpacing(10)
+        row.addWidget(self._icon)
+        row.addWidget(self._name)
+        row.addWidget(self._summary, 1)
+        row.addWidget(self._pill)
+        row.addWidget(self._chevron)
+        for part in (self._icon, self._name, self._summary, self._pill, self._chevron):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(0)
+        self._box.addWidget(self._head)
+        self._parts: ResultParts | None = None
+        self._details: QWidget | None = None
+        self._cards: list[CodeCard] = []
+        theme().changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def opened(self) -> bool:
+        return self._key in self._host.state.open_calls
+
+    def toggle(self) -> None:
+        (self._host.state.open_calls.discard if self.opened else self._host.state.open_calls.add)(self._key)
+        self.refresh()
+        self.height_changed.emit()
+
+    def refresh(self) -> None:
+        """Show the call as it is now."""
+        look = theme()
+        call = self.call
+        self._head.setFixedHeight(look.px(38))
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
+        self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
+        self._name.setText(f"{call.server} · {self.tool_title()}" if call.server else self.tool_title())
+        self._head.setToolTip(call.tool)
+        self._summary.setText((call.progress_text if call.status == "running" else "") or self.title())
+        self._show_state()
+        self._show_details()
+        self._show_parts()
+
+    def _show_state(self) -> None:
+        """The pill, and the same words for a screen reader."""
+        text, kind = self.state_words()
+        self._pill.show_state(text, kind)
+        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.tool_title(), state=text))
+
+    def tool_title(self) -> str:
+        """The tool's name for people."""
+        return _(self.call.presentation.title) or self.call.tool
+
+    def title(self) -> str:
+        """What the head says beside the tool's name."""
+        return (self.call.presentation.summary if self.call.presentation.summary.text else summary_of(self.call.arguments)).localized(_)
+
+    def state_words(self) -> tuple[str, PillKind]:
+        """What the pill says, and its colour."""
+        call = self.call
+        if call.status == "running":
+            if any(asked.status == "pending" and asked.call_id == call.call_id for asked in self._entry.asked):
+                return _("waits for you"), "warn"
+            return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
+        words: dict[str, tuple[str, PillKind]] = {
+            "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
+            "error": (_("failed"), "err"),
+            "asked": (_("waits for you"), "warn"),
+            "rejected": (_("refused"), "err"),
+            "interrupted": (_("interrupted"), "warn"),
+            "cancelled": (_("stopped"), ""),
+            "timeout": (_("timed out"), "err"),
+        }
+        return words.get(call.status, (call.status, ""))
+
+    def fit(self, width: int) -> int:
+        self.setFixedWidth(width)
+        height = self._head.height() + 2
+        if self._parts is not None:
+            height += self._parts.fit(width - 2)
+        if self._details is not None:
+            for card in self._cards:
+                card.setFixedHeight(card.fit(width - 2 - 24))
+            layout = self._details.layout()
+            if layout is not None:
+                height += layout.totalHeightForWidth(width - 2) if layout.hasHeightForWidth() else layout.sizeHint().height()
+        return height
+
+    def retranslate(self) -> None:
+        self._drop_details()
+        self.refresh()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    def _show_parts(self) -> None:
+        """What the call gave besides its data, below the head."""
+        if self._parts is not None and self._parts.parts != self.call.parts:
+            self._box.removeWidget(self._parts)
+            self._parts.setParent(None)
+            self._parts.deleteLater()
+            self._parts = None
+        if self._parts is None and self.call.parts:
+            self._parts = ResultParts(self.call.parts, self._host, self)
+            self._parts.height_changed.connect(self.height_changed)
+            self._box.insertWidget(1, self._parts)
+            self._parts.show()
+
+    def _show_details(self) -> None:
+        if not self.opened:
+            self._drop_details()
+            return
+        over = self.call.status not in {"running", "waiting", "asked"}
+        if not over and len(self._cards) > 1:
+            self._drop_details()  # a replay went back to before its result
+        if self._details is None:
+            self._details = QWidget(self)
+            box = QVBoxLayout(self._details)
+            box.setContentsMargins(12, 2, 12, 12)
+            box.setSpacing(6)
+            self._box.addWidget(self._details)
+            self._add_part(_("Arguments"), pretty(self.call.arguments), "json")
+        shown = len(self._cards)
+        if shown == 1 and over:
+            if self.call.error:
+                self._add_part(_("Error"), failure_words.explain(self.tool_title(), self.call.result, self.call.error), "")
+            if self.call.result is not None:
+                title = _("Result (cut)") if self.call.truncated else _("Result")
+                self._add_part(title, pretty(self.call.result), "" if isinstance(self.call.result, str) else "json")
+
+    def _add_part(self, title: str, text: str, language: str) -> None:
+        assert self._details is not None
+        layout = self._details.layout()
+        assert layout is not None
+        layout.addWidget(label(title, "heading", self._details))
+        card = CodeCard(text, language, self._details)
+        card.freeze()
+        card.height_changed.connect(self.height_changed)
+        self._cards.append(card)
+        layout.addWidget(card)
+
+    def _drop_details(self) -> None:
+        if self._details is not None:
+            self._box.removeWidget(self._details)
+            self._details.setParent(None)
+            self._details.deleteLater()
+            self._details = None
+            self._cards = []

@@ -1,0 +1,80 @@
+"""The text files that went with a message: their names, each opening the text the model was given."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
+from atelier_desk.figures import number
+from atelier_desk.i18n import _
+
+_GAP = 4
+SHOWN = 20_000
+"""Characters of a file that are shown when it is opened."""
+
+
+class AttachedFiles(QWidget):
+    """One button a file; the text of the one that is open stands below them.
+
+    Signals:
+        height_changed: a file was opened or closed.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, files: list[dict[str, str]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._files = files
+        self._open: int | None = None
+        self._text = ProseBlock(self)
+        self._text.hide()
+        self._buttons = [self._button(index) for index in range(len(files))]
+        self.retranslate()
+
+    def _button(self, index: int) -> QPushButton:
+        button = control(QPushButton(self), "attached-file", look="quiet", on=lambda: self._toggle(index))
+        return button
+
+    def _toggle(self, index: int) -> None:
+        self._open = None if self._open == index else index
+        self.refresh()
+        self.height_changed.emit()
+
+    def refresh(self) -> None:
+        for index, button in enumerate(self._buttons):
+            button.setIcon(theme().icon("chevron-down" if index == self._open else "file-text"))
+        self._text.setVisible(self._open is not None)
+        if self._open is not None:
+            text = self._files[self._open]["text"]
+            more = _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
+            self._text.show_plain("\n".join(part for part in (text[:SHOWN].rstrip(), more) if part))
+
+    def natural_width(self, most: int) -> int:
+        """The width it wants, at most ``most``."""
+        buttons = max(button.sizeHint().width() for button in self._buttons)
+        text = self._text.natural_width(most) if self._open is not None else 0
+        return min(most, max(buttons, text))
+
+    def fit(self, width: int) -> int:
+        """Lay everything out in this width; gives the height."""
+        y = 0
+        for button in self._buttons:
+            hint = button.sizeHint()
+            button.setGeometry(0, y, min(width, hint.width()), hint.height())
+            y += hint.height() + _GAP
+        if self._open is not None:
+            height = self._text.fit(width)
+            self._text.setGeometry(0, y, width, height)
+            y += height + _GAP
+        return y - _GAP
+
+    def retranslate(self) -> None:
+        for file, button in zip(self._files, self._buttons, strict=True):
+            text = _("{name} · {count} characters", name=file["name"], count=number(len(file["text"])))
+            button.setText(text.replace("&", "&&"))
+            button.setAccessibleName(_("Attached file {name}", name=file["name"]))
+            button.setToolTip(_("Show what the agent was given"))
+        self.refresh()

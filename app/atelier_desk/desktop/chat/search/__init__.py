@@ -1,0 +1,1 @@
+"""Finding in a transcript, and everywhere."""

@@ -1,0 +1,64 @@
+"""Finding in the workflow in view: words through the find bar, and one message by its id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.search.find_bar import FindBar
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.view import ChatView
+    from atelier_desk.desktop.team.model import TeamModel
+
+
+class Finder(QObject):
+    """Loads older pages as far as a search needs them.
+
+    Signals:
+        left: what is looked for is in the conversation: a sub-agent's page must give way.
+        agent_found: a message is a sub-agent's: its run and the message's id.
+    """
+
+    left = Signal()
+    agent_found = Signal(str, str)
+
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, team: TeamModel, view: ChatView, bar: FindBar, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
+        bar.needle_changed.connect(self._on_needle)
+        bar.revealed.connect(view.reveal)
+        bar.closed.connect(view.setFocus)
+
+    def _on_needle(self, needle: str) -> None:
+        self._view.set_needle(needle)
+        if needle:
+            self.left.emit()
+            self._bridge.jobs.start(self._find())
+
+    async def _find(self) -> None:
+        needle = self._bar.needle
+        await self._pages.everything()
+        if needle == self._bar.needle and self._pages.current is not None and not self._bar.isHidden():
+            self._bar.search(self._pages.current.entries)
+
+    def reveal(self, row_id: str) -> None:
+        """Bring a message into view."""
+        self._bridge.jobs.start(self._reveal(row_id))
+
+    async def _reveal(self, row_id: str) -> None:
+        run = await self._bridge.engine.teams.run_of(row_id)
+        if run is not None and run.depth:
+            self._team.want(run.correlation_id)
+            self.agent_found.emit(run.id, row_id)
+            return
+        self.left.emit()
+        while self._pages.current is not None:
+            found = next((entry for entry in self._pages.current.entries if entry.id == row_id), None)
+            if found is not None:
+                self._view.reveal(found)
+                return
+            if self._pages.complete or not await self._pages.older():
+                return

@@ -1,0 +1,1 @@
+"""The transcript: what it holds, and how it is shown."""

@@ -1,0 +1,186 @@
+"""What the transcript shows, as plain data, made from stored messages. No Qt; see ``transcript`` for what stream events change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.call import Presentation
+    from atelier_desk.domain.parts import ResultPart
+    from atelier_desk.domain.question import UserQuestion
+    from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
+
+EntryKind = Literal["user", "assistant", "notice"]
+ChangeKind = Literal["append", "update", "stream", "remove"]
+LOADING = "loading"
+"""Reason of a ``retry`` that is none: the model is being read from the disk."""
+UNFINISHED = frozenset({"length", "content_filter", "empty"})
+"""Reasons of a reply's end that leave it not whole."""
+
+
+def _unsaid() -> Presentation:
+    from atelier_desk.domain.call import Presentation  # pydantic is loaded after the window is painted
+
+    return Presentation()
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A tool call as its card shows it.
+
+    Attributes:
+        status: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+        progress, progress_text: how far it says it is, while it runs.
+        effect: what its tool said of it; ``spawn`` starts sub-agents.
+    """
+
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    status: str = "running"
+    result: Any = None
+    error: str = ""
+    duration_ms: int = 0
+    server: str = ""
+    progress: int | None = None
+    progress_text: str = ""
+    truncated: bool = False
+    effect: str = ""
+    presentation: Presentation = field(default_factory=_unsaid)
+    parts: tuple[ResultPart, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A question as its card shows it. ``answer`` is what the person chose and wrote, in words."""
+
+    question_id: str
+    question: str
+    status: str = "pending"
+    answer: str = ""
+    call_id: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One item of the transcript.
+
+    Attributes:
+        id: the message's id; tokens of a reply carry the id its message will have.
+        kind: ``user``, ``assistant`` or ``notice``.
+        topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
+        live: text still arrives.
+        actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
+        images: base64 data and media types of a user message's pictures.
+        files: names and texts of the text files that went with it.
+    """
+
+    id: str
+    kind: EntryKind
+    run_id: str = ""
+    seq: int = 0
+    topic: str = ""
+    content: str = ""
+    reasoning: str = ""
+    reasoning_ms: int = 0
+    reasoning_began: float = 0.0
+    calls: list[Call] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    images: list[dict[str, str]] = field(default_factory=list)
+    files: list[dict[str, str]] = field(default_factory=list)
+    agent_name: str = ""
+    model: str = ""
+    provider: str = ""
+    branch: Branch | None = None
+    live: bool = False
+    pending: bool = False
+    actionable: bool = False
+    pinned: bool = False
+
+    @property
+    def unfinished(self) -> str:
+        """Why the reply is not whole (one of ``UNFINISHED``), else empty."""
+        reason = str(self.details.get("finish_reason", ""))
+        return reason if self.kind == "assistant" and reason in UNFINISHED else ""
+
+    @property
+    def searchable(self) -> str:
+        """The text that find-in-workflow looks through."""
+        calls = (f"{call.tool} {call.arguments} {call.result or ''} {call.error}" for call in self.calls)
+        return "\n".join((self.content, *calls))
+
+
+Change = tuple[ChangeKind, Entry]
+
+
+def call_from(execution: ToolExecution) -> Call:
+    return Call(
+        call_id=execution.call_id,
+        tool=execution.tool,
+        arguments=dict(execution.arguments),
+        status=execution.status,
+        result=execution.result,
+        error=execution.error,
+        duration_ms=execution.duration_ms,
+        server=execution.server,
+        truncated=execution.truncated,
+        effect=execution.effect,
+        presentation=execution.presentation,
+        parts=execution.parts,
+    )
+
+
+def asked_from(question: UserQuestion) -> Asked:
+    chosen = set(question.selected_options)
+    words = [option.label for option in question.spec.options if option.id in chosen]
+    if question.text_response:
+        words.append(question.text_response)
+    return Asked(question.id, question.spec.question, question.status.value, ", ".join(words), question.call_id)
+
+
+def _calls(stored: TranscriptEntry) -> list[Call]:
+    """The calls of a message in order; one that waits for a yes, or was refused, is known by its request."""
+    rows = {call.call_id: call_from(call) for call in stored.calls}
+    found: list[Call] = []
+    for call_id in stored.message.call_ids:
+        asked = next(iter(stored.approvals.get(call_id, ())[-1:]), None)
+        call = rows.get(call_id)
+        if call is None and asked is not None and asked.status.value != "approved":
+            status = "asked" if asked.status.value == "pending" else asked.status.value
+            call = Call(call_id, asked.tool, dict(asked.arguments), status, server=asked.server)
+            call.effect, call.presentation = asked.effect, asked.presentation
+        elif call is not None and asked is not None and asked.status.value == "rejected":
+            call.status = "rejected"
+        if call is not None:
+            found.append(call)
+    known = {call.call_id for call in found}
+    return [*found, *(call for call_id, call in rows.items() if call_id not in known)]
+
+
+def entry_from(stored: TranscriptEntry) -> Entry:
+    """The item of one stored message with its calls and question."""
+    message = stored.message
+    kind: EntryKind = "assistant" if message.kind == "to_parent" else message.role.value
+    return Entry(
+        id=message.id,
+        kind=kind,
+        run_id=message.run_id,
+        seq=message.seq,
+        topic=message.kind,
+        content=message.content,
+        reasoning=message.reasoning,
+        reasoning_ms=message.reasoning_ms,
+        calls=_calls(stored),
+        asked=[asked_from(stored.question)] if stored.question is not None else [],
+        details=dict(message.details),
+        images=list(message.details.get("images", [])) if message.role.value == "user" else [],
+        files=list(message.details.get("files", [])) if message.role.value == "user" else [],
+        agent_name=message.agent_name,
+        model=message.model,
+        provider=message.provider,
+        branch=stored.branch,
+        pinned=message.pinned,
+    )

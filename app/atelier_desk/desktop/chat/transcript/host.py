@@ -1,0 +1,70 @@
+"""What the items of a transcript may ask of their surroundings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
+
+from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.team.model import TeamModel
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.questions.approval_desk import ApprovalDesk
+
+
+class TranscriptHost(QObject):
+    """One for each transcript; items emit its signals, the panel carries them out.
+
+    Attributes:
+        team: the agents that calls started, for the cards that show them as lanes.
+        desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
+        versions: messages can be edited and answered again; not those of a sub-agent.
+
+    Signals:
+        question_requested: open the dialog of this question.
+        regenerate_requested: answer the turn of this run again.
+        resend_requested: run id and new text: send an edited message as another version of its turn.
+        go_on_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
+        quote_requested: put this text into the composer as a quote.
+        branch_requested: show the version with this run id.
+        resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
+        stop_requested: cancel this run.
+        pause_requested: pause this run.
+        agent_requested: show the transcript of this sub-agent's run.
+    """
+
+    question_requested = Signal(str)
+    regenerate_requested = Signal(str)
+    resend_requested = Signal(str, str)
+    go_on_requested = Signal(str)
+    quote_requested = Signal(str)
+    branch_requested = Signal(str)
+    resume_requested = Signal(str, object)
+    stop_requested = Signal(str)
+    pause_requested = Signal(str)
+    agent_requested = Signal(str)
+
+    def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:
+        super().__init__(parent)
+        self.images = ImageGate()
+        self.state = HostState()
+        self.team = team or TeamModel(parent=self)
+        self.desk: ApprovalDesk | None = None
+        self.bridge: Bridge | None = None
+        self.versions = True
+
+    def copy(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+
+
+@dataclass(slots=True)
+class HostState:
+    """Which cards are open, kept while their widgets come and go."""
+
+    open_calls: set[str] = field(default_factory=set)
+    open_reasoning: set[str] = field(default_factory=set)
+    open_reports: set[str] = field(default_factory=set)

@@ -1,0 +1,77 @@
+"""What everything that was said in a transcript shares: keyboard focus, copying, quoting, the menu."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QMenu, QWidget
+
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated
+from atelier_desk.i18n import _
+
+
+class MessageWidget(Translated, EntryWidget):
+    """Base of the bubble, the answer and the memo; Tab reaches it, the copy key copies it."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, parent)
+        self.host = host
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def selected_text(self) -> str:
+        return ""
+
+    def copy(self) -> None:
+        """The selection, or the whole message as it was written."""
+        self.host.copy(self.selected_text() or self.entry.content)
+
+    def fill_menu(self, menu: QMenu) -> None:
+        """Add the actions that only one kind has."""
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        text = _("Copy selection") if self.selected_text() else _("Copy message")
+        menu.addAction(theme().icon("copy"), text, self.copy)
+        menu.addAction(
+            theme().icon("quote"), _("Quote"), lambda: self.host.quote_requested.emit(self.selected_text() or self.entry.content)
+        )
+        self.fill_menu(menu)
+        menu.popup(event.globalPos())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.hasFocus():
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme().colour("accent"), 1.2))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -7), 8, 8)
+            painter.end()
+
+
+class BodyMessage(MessageWidget):
+    """Base of those whose text is Markdown, drawn by ``body``."""
+
+    body: ReplyBody
+
+    def _redraw(self) -> None:
+        """Fonts or colours changed."""
+        self.body.redraw()
+        self.height_changed.emit()
+
+    def selected_text(self) -> str:
+        return self.body.selected_text()
+
+    def highlight(self, needle: str) -> int:
+        return self.body.highlight(needle)

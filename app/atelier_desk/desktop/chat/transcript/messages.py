@@ -1,0 +1,337 @@
+"""The two sides of a conversation: the person's bubble and the agent's full-width answer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QGuiApplication, QPixmap
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
+
+from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
+from atelier_desk.desktop.chat.cards.concerns import Concerns
+from atelier_desk.desktop.chat.cards.notice import NoticeCard
+from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.compose.attached_files import AttachedFiles
+from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.memo import Memo
+from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
+from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Pill, control
+from atelier_desk.i18n import _
+
+_GAP = 16
+_BUBBLE_SHARE = 0.82
+_THUMBNAIL = 120
+
+
+def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
+    """The widget of an entry, by its kind."""
+    if entry.topic in {"prompt", "from_parent", "agent_report"}:
+        return Memo(entry, host, parent)
+    if entry.kind == "user":
+        return UserBubble(entry, host, parent)
+    if entry.kind == "notice":
+        return NoticeCard(entry, host, parent)
+    return AssistantMessage(entry, host, parent)
+
+
+class UserBubble(MessageWidget):
+    """A soft bubble at the right; it can be edited in place and sent again as another version."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, host, parent)
+        self.setObjectName("user-message")
+        self._bubble = control(QFrame(self), look="bubble")
+        self._text = ProseBlock(self._bubble)
+        self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
+        self._files = AttachedFiles(entry.files, self._bubble) if entry.files else None
+        if self._files is not None:
+            self._files.height_changed.connect(self.height_changed)
+        self._waiting = Pill("", "", self)
+        self._actions = ActionsRow(self)
+        self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
+        self._edit_button = self._actions.add("pencil", lambda: _("Edit and send again"), self.edit, "edit-message")
+        self._switch = BranchSwitch(host.branch_requested.emit, self)
+        self._editor: BubbleEditor | None = None
+        theme().changed.connect(self._redraw)
+        self.refresh()
+
+    def refresh(self) -> None:
+        self._text.show_plain(self.entry.content)
+        self._text.setVisible(bool(self.entry.content))
+        self._waiting.setVisible(self.entry.pending)
+        self._edit_button.setVisible(bool(self.entry.run_id) and self.host.versions)
+        branch = self.entry.branch
+        self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
+        self.retranslate()
+
+    def _redraw(self) -> None:
+        self.refresh()
+        self.height_changed.emit()
+
+    def selected_text(self) -> str:
+        return self._text.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+
+    def highlight(self, needle: str) -> int:
+        return self._text.highlight(needle)
+
+    def fill_menu(self, menu: QMenu) -> None:
+        if self.entry.run_id and self.host.versions:
+            menu.addAction(theme().icon("pencil"), _("Edit and send again"), self.edit)
+
+    def edit(self) -> None:
+        """Replace the bubble by a field with its text."""
+        if self._editor is not None:
+            return
+        self._editor = BubbleEditor(self.entry.content, self)
+        self._editor.cancelled.clicked.connect(lambda *_: self._end_edit())
+        self._editor.sent.clicked.connect(lambda *_: self._resend())
+        self._editor.show()
+        self._bubble.hide()
+        self._actions.hide()
+        self._editor.field.setFocus()
+        self.height_changed.emit()
+
+    def _end_edit(self) -> None:
+        if self._editor is not None:
+            self._editor.deleteLater()
+            self._editor = None
+        self._bubble.show()
+        self._actions.show()
+        self.height_changed.emit()
+
+    def _resend(self) -> None:
+        if self._editor is not None and (text := self._editor.field.toPlainText().strip()):
+            self._end_edit()
+            self.host.resend_requested.emit(self.entry.run_id, text)
+
+    def fit(self, width: int) -> int:
+        look = theme()
+        if self._editor is not None:
+            height = look.px(160)
+            self._editor.setGeometry(0, 8, width, height)
+            return height + 8 + _GAP
+        side, edge = look.px(15), look.px(10)
+        most = round(width * _BUBBLE_SHARE) - 2 * side
+        inner = self._text.natural_width(most) if self.entry.content else 0
+        pictures = sum(picture.width() + 8 for picture in self._pictures) - 8 if self._pictures else 0
+        inner = max(inner, min(pictures, most), self._files.natural_width(most) if self._files is not None else 0)
+        y = edge
+        x = side
+        for picture in self._pictures:
+            picture.move(x, y)
+            x += picture.width() + 8
+        if self._pictures:
+            y += max(picture.height() for picture in self._pictures) + (8 if self.entry.content or self._files else 0)
+        if self._files is not None:
+            height = self._files.fit(inner)
+            self._files.setGeometry(side, y, inner, height)
+            y += height + (8 if self.entry.content else 0)
+        if self.entry.content:
+            height = self._text.fit(inner)
+            self._text.setGeometry(side, y, inner, height)
+            y += height
+        bubble_width = inner + 2 * side
+        lower = edge - look.px(3)  # the text's own line spacing is above its letters
+        self._bubble.setGeometry(width - bubble_width, 8, bubble_width, y + lower)
+        bottom = 8 + y + lower
+        return self._place_actions(width, bubble_width, bottom)
+
+    def _place_actions(self, width: int, bubble_width: int, bottom: int) -> int:
+        row = self._actions.height_hint()
+        shown = self._actions.sizeHint().width()
+        self._actions.setGeometry(width - bubble_width - shown - 6, bottom - row - 4, shown, row)
+        if not self._waiting.isHidden():
+            hint = self._waiting.sizeHint()
+            self._waiting.setGeometry(width - bubble_width - hint.width() - 10, bottom - hint.height() - 8, hint.width(), hint.height())
+        if not self._switch.isHidden():
+            hint = self._switch.sizeHint()
+            self._switch.setGeometry(width - hint.width(), bottom + 2, hint.width(), hint.height())
+            bottom += hint.height() + 2
+        return bottom + _GAP
+
+    def retranslate(self) -> None:
+        self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
+        for picture in self._pictures:
+            picture.setAccessibleName(_("Attached picture"))
+        if self._files is not None:
+            self._files.retranslate()
+        self._waiting.setText(_("sending"))
+        self._actions.retranslate()
+        self._switch.retranslate()
+
+
+class AssistantMessage(BodyMessage):
+    """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, host, parent)
+        self.setObjectName("assistant-message")
+        self._reasoning: ReasoningFold | None = None
+        self.body = ReplyBody(host.images, self)
+        self.body.height_changed.connect(self.height_changed)
+        self._cards: dict[str, ToolCard] = {}
+        self._concerns: dict[str, Concerns] = {}
+        self._questions: dict[str, QuestionCard] = {}
+        self._unfinished: UnfinishedCard | None = None
+        if host.desk is not None:
+            host.desk.changed.connect(self._show_concerns)
+        self._cut = Pill("", "warn", self)
+        self._actions = ActionsRow(self)
+        self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
+        self._actions.add("refresh-cw", lambda: _("Answer again"), self._regenerate, "regenerate")
+        self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
+        theme().changed.connect(self._redraw)
+        self.refresh()
+
+    def refresh(self) -> None:
+        entry = self.entry
+        if entry.reasoning and self._reasoning is None:
+            self._reasoning = ReasoningFold(entry, self.host, self)
+            self._reasoning.height_changed.connect(self.height_changed)
+            self._reasoning.show()
+        elif self._reasoning is not None:
+            self._reasoning.refresh()
+        if entry.live:
+            self.body.stream_to(entry.content)
+        else:
+            self.body.set_text(entry.content)
+        for call in entry.calls:
+            card = self._cards.get(call.call_id)
+            if card is None:
+                card = self._cards[call.call_id] = self._card(call)
+                card.height_changed.connect(self.height_changed)
+                card.show()
+            else:
+                card.call = call
+                card.refresh()
+        self._show_concerns()
+        for asked in entry.asked:
+            question = self._questions.get(asked.question_id)
+            if question is None:
+                question = self._questions[asked.question_id] = QuestionCard(asked, self.host, self)
+                question.show()
+            else:
+                question.show_asked(asked)
+        if entry.unfinished and not entry.live and self._unfinished is None:
+            self._unfinished = UnfinishedCard(entry, self.host, self)
+            self._unfinished.show()
+        elif self._unfinished is not None:
+            self._unfinished.retranslate()
+        self._cut.setVisible(entry.topic == "interrupted")
+        self._actions.setVisible(self._has_actions())
+        self.retranslate()
+
+    def _card(self, call: Call) -> ToolCard:
+        made = TeamCard if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id) else ToolCard
+        return made(call, self.entry, self.host, self)
+
+    def _show_concerns(self) -> None:
+        """Approvals stand under the card of the call that waits for them."""
+        desk, team = self.host.desk, self.host.team
+        if desk is None or not self.entry.calls or not team.workflow_id:
+            return
+        waiting = [each for each in desk.pending(team.workflow_id) if each.run_id == self.entry.run_id]
+        for call in self.entry.calls:
+            asked = [each for each in waiting if each.call_id == call.call_id]
+            concerns = self._concerns.get(call.call_id)
+            if concerns is None:
+                if not asked:
+                    continue
+                concerns = self._concerns[call.call_id] = Concerns(self.host, self)
+                concerns.height_changed.connect(self.height_changed)
+                concerns.show()
+            concerns.show_all(asked)
+
+    def stream(self) -> None:
+        """More text came: the body decides when it is drawn."""
+        if self.entry.reasoning and self._reasoning is None:
+            self.refresh()
+            self.height_changed.emit()
+        elif self._reasoning is not None and not self.entry.content:
+            self._reasoning.stream()
+        else:
+            if self._reasoning is not None and not self.body.text:
+                self._reasoning.refresh()
+            self.body.stream_to(self.entry.content)
+
+    def _has_actions(self) -> bool:
+        entry = self.entry
+        return bool(entry.content) and not entry.live and not entry.calls and bool(entry.run_id) and self.host.versions
+
+    def _regenerate(self) -> None:
+        self.host.regenerate_requested.emit(self.entry.run_id)
+
+    def fill_menu(self, menu: QMenu) -> None:
+        if self.entry.run_id and self.host.versions:
+            menu.addAction(theme().icon("refresh-cw"), _("Answer again"), self._regenerate)
+
+    def fit(self, width: int) -> int:
+        y = 0
+        gap = theme().px(_GAP)
+        if self._reasoning is not None:
+            height = self._reasoning.fit(width)
+            self._reasoning.setGeometry(0, y, width, height)
+            y += height + 6
+        if self.body.text:
+            height = self.body.fit(width)
+            self.body.setGeometry(0, y, width, height)
+            y += height + gap
+        else:
+            self.body.setGeometry(0, y, width, 0)
+        for widget in self._stack():
+            height = widget.fit(width)
+            widget.setGeometry(0, y, width, height)
+            y += height + (theme().px(12) if height else 0)
+        if not self._cut.isHidden():
+            hint = self._cut.sizeHint()
+            self._cut.setGeometry(0, y - 6, hint.width(), hint.height())
+            y += hint.height() + 6
+        if not self._actions.isHidden():
+            row = self._actions.height_hint()
+            self._actions.setGeometry(-5, y - gap + 4, width + 5, row)
+            y += row - gap + 8
+        return y + 4
+
+    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard]:
+        """The cards below the text, from top to bottom."""
+        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard] = []
+        for call_id, card in self._cards.items():
+            cards.append(card)
+            if call_id in self._concerns:
+                cards.append(self._concerns[call_id])
+        cards += self._questions.values()
+        return [*cards, self._unfinished] if self._unfinished is not None else cards
+
+    def retranslate(self) -> None:
+        name = self.entry.agent_name or _("The agent")
+        self.setAccessibleName(_("{name}: {text}", name=name, text=self.entry.content[:200]))
+        self._cut.setText(_("interrupted"))
+        self._actions.retranslate()
+
+
+def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
+    """A picture of a sent message, at most 120 px high."""
+    picture = QPixmap()
+    picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
+    shown = QLabel(parent)
+    side = theme().px(_THUMBNAIL)
+    ratio = QGuiApplication.primaryScreen().devicePixelRatio()
+    if not picture.isNull():
+        picture = picture.scaled(
+            round(side * 1.6 * ratio),
+            round(side * ratio),
+            Qt.AspectRatioMode.KeepAspectRatio,
+            Qt.TransformationMode.SmoothTransformation,
+        )
+        picture.setDevicePixelRatio(ratio)
+    shown.setPixmap(picture)
+    shown.adjustSize()
+    return shown

@@ -1,0 +1,429 @@
+"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt.
+
+The classes of what is streamed are imported when they are first needed: the window is painted before that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.desktop.chat.transcript.entries import (
+    LOADING,
+    UNFINISHED,
+    Asked,
+    Call,
+    Change,
+    ChangeKind,
+    Entry,
+    asked_from,
+    entry_from,
+)
+from atelier_desk.tools.failure_words import timed_out
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.question import UserQuestion
+    from atelier_desk.domain.stream import payloads
+    from atelier_desk.domain.stream.event import StreamEvent
+    from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+
+_REASONS = {"limit_reached": "limit", "loop_detected": "action"}
+"""What the reason of a notice is called in its details, where it is not ``reason``."""
+FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
+
+
+class Transcript:
+    """The items of one workflow's turns, or with ``run_id`` those of one sub-agent, in order.
+
+    ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
+
+    Attributes:
+        read_to: number of the last durable event before the stored messages were read: what it and those before it say is in them.
+    """
+
+    def __init__(self, workflow_id: str, run_id: str = "") -> None:
+        self.workflow_id = workflow_id
+        self.run_id = run_id
+        self.entries: list[Entry] = []
+        self.live_run = ""
+        self.status = ""
+        self.read_to = 0
+        self._by_id: dict[str, Entry] = {}
+        self._notices = 0
+        self._loading: Entry | None = None
+
+    # -- stored messages ------------------------------------------------------------------------------------------------------
+    def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
+        """Begin anew with the newest page; what streams right now is kept at the end."""
+        self.read_to = read_to
+        live = [entry for entry in self.entries if entry.live]
+        self.entries = []
+        self._by_id = {}
+        for item in stored:
+            self._add(entry_from(item))
+        for entry in live:
+            if entry.id not in self._by_id:
+                self._add(entry)
+        self._mark_prompt()
+        return self.entries
+
+    def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
+        """An older page; gives the new items, oldest first."""
+        older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
+        self.entries[:0] = older
+        self._by_id.update((entry.id, entry) for entry in older)
+        return older
+
+    @property
+    def oldest_seq(self) -> int | None:
+        return next((entry.seq for entry in self.entries if entry.seq), None)
+
+    def settle(self, run_status: str) -> list[Change]:
+        """Mark what the last run ended with as something that can be acted on: a reply that is not whole, and the notice that stopped it
+        when it still waits (held) or failed."""
+        if not self.entries:
+            return []
+        last = self.entries[-1]
+        if run_status == "completed":
+            return self._offer_more(last)
+        if run_status not in {"paused", "interrupted", "error"}:
+            return []
+        if last.kind == "notice" and last.topic in {"limit_reached", "loop_detected", "run_interrupted", "error"}:
+            last.actionable = last.topic != "error" or bool(last.details.get("recoverable", True))
+            return [("update", last)]
+        return []
+
+    def _offer_more(self, last: Entry) -> list[Change]:
+        """A last reply that is not whole can be continued. One that called tools was: the results were its answer."""
+        if self.run_id or not last.unfinished or last.calls:
+            return []
+        last.actionable = True
+        return [("update", last)]
+
+    def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
+        """A message just sent: shown before the engine has committed it."""
+        entry = Entry(entry_id, "user", content=content, images=images, pending=True)
+        self._add(entry)
+        return "append", entry
+
+    def remove(self, entry: Entry) -> None:
+        """Take an item out: one that the engine refused, or that is over."""
+        self.entries.remove(entry)
+        self._by_id.pop(entry.id, None)
+
+    # -- stream events --------------------------------------------------------------------------------------------------------
+    def apply(self, event: StreamEvent) -> list[Change]:
+        """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
+        # A sub-agent's own events are taken twice all the same: its state is known from nothing else, and they find their items by id.
+        if event.durable and 0 < event.seq <= self.read_to and event.run_id != self.run_id:
+            return []
+        if self.run_id:
+            if event.run_id != self.run_id:
+                return self._on_talk(event)
+        elif event.depth:
+            return []
+        data = event.payload
+        return [*self._end_of_loading(event, data), *self._take(event, data)]
+
+    def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
+        from atelier_desk.domain.stream import payloads
+
+        match data:
+            case payloads.Token() | payloads.Reasoning():
+                return self._on_words(event, data)
+            case payloads.MessageSaid():
+                return self._on_message(event, data)
+            case payloads.ToolStart():
+                return self._on_tool_start(event, data)
+            case payloads.ToolProgress():
+                return self._on_tool_progress(event, data)
+            case payloads.ToolEnd():
+                return self._on_tool_end(event, data)
+            case payloads.ValidationRequired():
+                return self._on_validation_required(event, data)
+            case payloads.ValidationResponse():
+                return self._on_validation_response(event, data)
+            case payloads.UserQuestionStart():
+                return self._on_question(event, data.user_question)
+            case payloads.UserQuestionComplete():
+                return self._on_question_over(data)
+            case payloads.WorkflowStart():
+                return self._on_start(event)
+            case payloads.RunStatusChanged():
+                return self._on_status(event, data)
+            case payloads.WorkflowComplete():
+                return self._on_complete(event, data.status)
+            case payloads.Failure() | payloads.Notice():
+                return self._on_notice(event, data)
+        return []
+
+    def _end_of_loading(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
+        """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        from atelier_desk.domain.stream import payloads
+
+        entry = self._loading
+        own = isinstance(data, payloads.MessageSaid) and data.role == "user"
+        if entry is None or event.run_id != entry.run_id or own:
+            return []
+        self._loading = None
+        if entry not in self.entries:
+            return []
+        self.remove(entry)
+        return [("remove", entry)]
+
+    def _on_talk(self, event: StreamEvent) -> list[Change]:
+        """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
+        from atelier_desk.domain.stream import payloads
+
+        data = event.payload
+        if not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) or data.sub_agent_id != self.run_id:
+            return []
+        entry = Entry(f"{event.chunk_type.value}-{event.seq}", "user", run_id=self.run_id, seq=event.seq)
+        if isinstance(data, payloads.SubAgentQuestion):
+            entry.kind, entry.topic, entry.content, entry.agent_name = "assistant", "to_parent", data.question, data.sub_agent_name
+            entry.details = {"by": ""}
+        else:
+            entry.topic, entry.content, entry.agent_name = "from_parent", data.content, event.agent_name
+            entry.details = {"by": data.by}
+        self._add(entry)
+        return [("append", entry)]
+
+    def _mark_prompt(self) -> None:
+        """A sub-agent's first message is what its parent told it to do."""
+        if self.run_id and self.entries and self.entries[0].kind == "user":
+            self.entries[0].topic = "prompt"
+
+    def _on_start(self, event: StreamEvent) -> list[Change]:
+        self.live_run = event.run_id
+        self.status = "processing"
+        return self._release_notices()
+
+    def _on_status(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
+        self.status = data.status
+        if self.status == "processing":
+            self.live_run = event.run_id
+            return self._release_notices()
+        if self.status == "interrupted":
+            return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
+        return self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
+
+    def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
+        changes: list[Change] = []
+        for entry in self.entries[-50:]:
+            if entry.live and entry.run_id == event.run_id:
+                entry.live = False
+                changes.append(("update", entry))
+        if status != "waiting":
+            self.live_run = ""
+        if status == "completed":
+            changes += self.settle("completed")
+        return changes
+
+    def _on_words(self, event: StreamEvent, data: payloads.Token | payloads.Reasoning) -> list[Change]:
+        from atelier_desk.domain.stream import payloads
+
+        entry, change = self._live_entry(event, data.message_id)
+        if isinstance(data, payloads.Token):
+            if entry.reasoning and not entry.content:
+                entry.reasoning_ms = round((time.monotonic() - entry.reasoning_began) * 1000)
+            entry.content += data.content
+            return [change]
+        if not entry.reasoning:
+            entry.reasoning_began = time.monotonic()
+        if data.all_before:
+            # A mark told only now that what came was not the answer yet.
+            entry.reasoning, entry.content = entry.reasoning + entry.content, ""
+        entry.reasoning += data.content
+        return [change]
+
+    def _live_entry(self, event: StreamEvent, message_id: str) -> tuple[Entry, Change]:
+        key = message_id or f"live-{event.run_id}"
+        entry = self._by_id.get(key)
+        if entry is not None:
+            if not entry.live:  # already final: a late token of a message that was read from the store
+                return Entry(key, "assistant"), ("update", entry)
+            return entry, ("stream", entry)
+        entry = Entry(key, "assistant", run_id=event.run_id, agent_name=event.agent_name, live=True)
+        self._add(entry)
+        return entry, ("append", entry)
+
+    def _on_message(self, event: StreamEvent, data: payloads.MessageSaid) -> list[Change]:
+        entry = self._by_id.get(data.message_id) or self._adopt(event, data)
+        kind: ChangeKind = "update"
+        if entry is None:
+            entry = Entry(data.message_id, "user" if data.role == "user" else "assistant", run_id=event.run_id)
+            kind = "append"
+            self._add(entry)
+        entry.content, entry.run_id, entry.seq = data.content, event.run_id, event.seq
+        entry.live = entry.pending = False
+        entry.agent_name = event.agent_name or entry.agent_name
+        entry.reasoning = data.reasoning or entry.reasoning
+        if data.finish_reason in UNFINISHED:
+            entry.details = {"finish_reason": data.finish_reason}
+        if data.interrupted:
+            entry.topic = "interrupted"
+        elif data.output_type:
+            entry.topic, entry.details = "output", {"output_type": data.output_type}
+        elif entry.kind == "user":
+            entry.topic = data.strategy
+            entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None]
+            self._mark_prompt()
+        return [(kind, entry)]
+
+    def _adopt(self, event: StreamEvent, data: payloads.MessageSaid) -> Entry | None:
+        """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
+        for entry in reversed(self.entries[-50:]):
+            own = data.role == "user" and entry.pending and entry.content == data.content
+            reply = data.role != "user" and entry.live and entry.id == f"live-{event.run_id}"
+            if own or reply:
+                self._by_id.pop(entry.id, None)
+                entry.id = data.message_id or entry.id
+                self._by_id[entry.id] = entry
+                return entry
+        return None
+
+    def _on_tool_start(self, event: StreamEvent, data: payloads.ToolStart) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
+        if found is None:
+            call = Call(data.call_id, data.tool, data.arguments, server=data.server)
+            call.effect, call.presentation = data.effect, data.presentation
+            return [self._add_call(event.run_id, event.agent_name, call)]
+        entry, call = found
+        if call.status != "asked":
+            return []
+        call.status = "running"
+        call.arguments = data.arguments
+        return [("update", entry)]
+
+    def _add_call(self, run_id: str, agent_name: str, call: Call) -> Change:
+        """A call belongs to the newest reply of its run, or to an item of its own when something came between."""
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == run_id), None)
+        change: Change
+        if entry is None or self.entries[-1] is not entry:
+            entry = Entry(f"calls-{run_id}-{call.call_id}", "assistant", run_id=run_id, agent_name=agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        entry.calls.append(call)
+        return change
+
+    def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
+        if self._find_call(event.run_id, data.call_id) is not None:
+            return []
+        call = Call(data.call_id, data.tool, data.arguments, "asked")
+        call.effect, call.presentation = data.effect, data.presentation
+        return [self._add_call(event.run_id, event.agent_name, call)]
+
+    def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
+        if found is None:
+            return []
+        entry, call = found
+        if call.status == "asked" and data.status != "approved":
+            call.status = data.status
+        return [("update", entry)]
+
+    def _on_tool_progress(self, event: StreamEvent, data: payloads.ToolProgress) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
+        if found is None:
+            return []
+        found[1].progress, found[1].progress_text = data.progress, data.content
+        return [("update", found[0])]
+
+    def _on_tool_end(self, event: StreamEvent, data: payloads.ToolEnd) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
+        if found is None:
+            return []
+        entry, call = found
+        if call.status not in {"rejected", "cancelled"}:
+            call.status = "ok" if data.success else "timeout" if timed_out(data.result) else "error"
+        call.result, call.error, call.parts = data.result, data.error, data.parts
+        call.duration_ms, call.truncated = data.duration_ms, data.truncated
+        call.progress, call.progress_text = None, ""
+        return [("update", entry)]
+
+    def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
+        for entry in reversed(self.entries[-200:]):
+            if entry.run_id == run_id:
+                for call in entry.calls:
+                    if call.call_id == call_id:
+                        return entry, call
+        return None
+
+    def _on_question(self, event: StreamEvent, asked: payloads.AskedQuestion) -> list[Change]:
+        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        change: Change
+        if entry is None:
+            entry = Entry(f"question-{asked.question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
+            self._add(entry)
+            change = ("append", entry)
+        else:
+            change = ("update", entry)
+        if all(known.question_id != asked.question_id for known in entry.asked):
+            entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
+        return [change]
+
+    def _on_question_over(self, data: payloads.UserQuestionComplete) -> list[Change]:
+        for entry in reversed(self.entries[-200:]):
+            for asked in entry.asked:
+                if asked.question_id == data.question_id:
+                    asked.status = data.status
+                    return [("update", entry)]
+        return []
+
+    def set_answer(self, question: UserQuestion) -> list[Change]:
+        """Fill in the words of an answer that was read after its event."""
+        for entry in reversed(self.entries[-200:]):
+            for index, asked in enumerate(entry.asked):
+                if asked.question_id == question.id:
+                    entry.asked[index] = asked_from(question)
+                    return [("update", entry)]
+        return []
+
+    def _on_notice(self, event: StreamEvent, data: payloads.Failure | payloads.Notice) -> list[Change]:
+        from atelier_desk.domain.stream import payloads
+
+        kind, key = event.chunk_type.value, ""
+        if isinstance(data, payloads.Failure):
+            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable}
+        else:
+            details, key = dict(data.details), data.message_id
+            details[_REASONS.get(kind, "reason")] = data.reason
+        if (known := self._by_id.get(key)) is not None:
+            known.details = details
+            return [("update", known)]
+        self._notices += 1
+        key = key or f"notice-{event.run_id}-{event.seq}-{self._notices}"
+        entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
+        entry.content = data.message if isinstance(data, payloads.Failure) else str(details.pop("summary", "") or "")
+        entry.details = details
+        entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        if details.get("reason") == LOADING:
+            self._loading = entry
+        if kind == "error":
+            entry.actionable = bool(details.get("recoverable"))
+        self._add(entry)
+        return [("append", entry)]
+
+    def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
+        """What worked on the run ended: said where it stopped, with the way to go on."""
+        details = {"ended": ended}
+        entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
+        entry.details, entry.actionable = details, True
+        self._add(entry)
+        return [("append", entry)]
+
+    def _release_notices(self) -> list[Change]:
+        """The run goes on: earlier notices are history, and a wait for the server is over."""
+        changes: list[Change] = []
+        for entry in self.entries[-20:]:
+            if entry.actionable:
+                entry.actionable = False
+                changes.append(("update", entry))
+        return changes
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._by_id[entry.id] = entry

@@ -1,0 +1,250 @@
+"""Reads transcripts page by page and keeps them current: one for the workflow in view, one for every workflow that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.model import FINAL, Transcript
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.team.model import TeamModel
+    from atelier_desk.domain.stream.event import StreamEvent
+    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+
+PAGE = 100
+_AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children", "awaiting_parent"})
+"""States in which a run can be stopped and talks to its user; a paused one waits for a decision."""
+
+
+@dataclass(eq=False)
+class _Reading:
+    """A transcript that is being read: what streams meanwhile may not be in what was read, and waits until that is there.
+
+    Attributes:
+        key: id of its workflow or run; empty when nothing is read.
+        meanwhile: its events since the read began.
+    """
+
+    key: str = ""
+    meanwhile: list[StreamEvent] = field(default_factory=list)
+
+
+class TranscriptPages(QObject):
+    """The transcript of the workflow in view.
+
+    Attributes:
+        current: None until a workflow was opened.
+        complete: the first message is loaded.
+
+    Signals:
+        opened: another workflow's newest page is there (Workflow).
+        changed: a list of ``Change`` of the transcript in view.
+        prepended: a list of older entries.
+        agent_changed: run id of a sub-agent of any workflow, and a list of ``Change`` of its own transcript.
+    """
+
+    opened = Signal(object)
+    changed = Signal(object)
+    prepended = Signal(object)
+    agent_changed = Signal(str, object)
+
+    def __init__(self, bridge: Bridge, team: TeamModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self._team = bridge, team
+        self._live: dict[str, Transcript] = {}
+        self._agents: dict[str, Transcript] = {}
+        self.agent = ""
+        self.current: Transcript | None = None
+        self.workflow: Workflow | None = None
+        self.complete = False
+        self._loading = False
+        self._wanted = ""
+        self._reading, self._reading_agent = _Reading(), _Reading()
+        bridge.stream_event.connect(self.on_stream)
+
+    @property
+    def workflow_id(self) -> str:
+        return self._wanted
+
+    def running(self, workflow_id: str) -> str:
+        """The id of the run that works in a workflow as far as events told, else empty."""
+        transcript = self._live.get(workflow_id) if workflow_id != self._wanted else self.current
+        return transcript.live_run if transcript is not None else ""
+
+    def clear(self) -> None:
+        """Show no workflow."""
+        self._wanted, self.current, self.workflow = "", None, None
+        self._read_now("")
+        self._team.set_workflow("")
+
+    async def open(self, workflow_id: str) -> None:
+        """Load the newest page of a workflow and show it; a later call wins over an earlier one."""
+        self._wanted = workflow_id
+        self.current = None
+        transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
+        reading = self._read_now(workflow_id)
+        try:
+            opened = await self._bridge.engine.workflows.opened(workflow_id, PAGE)
+        except BaseException:
+            if self._reading is reading:
+                self._read_now("")
+            raise
+        if self._reading is not reading:
+            return
+        stored, run = opened.entries, opened.run
+        transcript.load(stored, opened.workflow.stream_seq)
+        self._team.set_workflow(workflow_id, run.id if run is not None else "")
+        self._take_agents(stored)
+        transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
+        if run is not None:
+            transcript.status = run.status.value
+        transcript.settle(run.status.value if run is not None else "completed")
+        self._read_now("")
+        self.complete = len(stored) < PAGE
+        self.current, self.workflow = transcript, opened.workflow
+        self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}
+        self.opened.emit(opened.workflow)
+
+    async def reload(self) -> None:
+        """Read the workflow in view again, after its branch or language changed."""
+        if self._wanted:
+            await self.open(self._wanted)
+
+    async def older(self) -> list[Entry]:
+        """Load the page before the oldest entry; empty when there is none, or one is being loaded already."""
+        transcript = self.current
+        before = transcript.oldest_seq if transcript is not None else None
+        if transcript is None or before is None or self.complete or self._loading:
+            return []
+        self._loading = True
+        try:
+            stored = await self._bridge.engine.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE)
+        finally:
+            self._loading = False
+        if transcript is not self.current:
+            return []
+        self.complete = len(stored) < PAGE
+        self._take_agents(stored)
+        entries = transcript.prepend(stored)
+        self.prepended.emit(entries)
+        return entries
+
+    def _take_agents(self, stored: Iterable[TranscriptEntry]) -> None:
+        """The agents that the calls of these messages started."""
+        for item in stored:
+            for agents in item.children.values():
+                for node in agents:
+                    self._team.take(node)
+
+    async def open_agent(self, run_id: str) -> Transcript | None:
+        """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
+        self.agent = run_id
+        transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
+        reading = self._read_agent_now(run_id)
+        try:
+            read_to = (await self._bridge.engine.workflows.get(transcript.workflow_id)).stream_seq
+            stored = await self._bridge.engine.teams.transcript(run_id)
+        except BaseException:
+            if self._reading_agent is reading:
+                self._read_agent_now("")
+            raise
+        if self._reading_agent is not reading:
+            return None
+        self._take_agents(stored or ())
+        transcript.load(stored or (), read_to)
+        self._read_agent_now("")
+        return transcript
+
+    def close_agent(self) -> None:
+        """No sub-agent's transcript is in view; one that is over is forgotten."""
+        self._read_agent_now("")
+        transcript = self._agents.get(self.agent)
+        if transcript is not None and not transcript.live_run:
+            del self._agents[self.agent]
+        self.agent = ""
+
+    async def everything(self, progress: Callable[[int], object] | None = None) -> None:
+        """Load all older pages, for a search through the whole workflow."""
+        while self.current is not None and not self.complete and not self._loading:
+            if not await self.older():
+                break
+            if progress is not None:
+                progress(len(self.current.entries))
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """Keep every working workflow's transcript current; tell about the one in view."""
+        self._on_agents(event)
+        if event.depth:
+            return
+        if self._reading.key == event.workflow_id:
+            self._reading.meanwhile.append(event)
+        else:
+            self._on_turn(event)
+
+    def _on_turn(self, event: StreamEvent) -> None:
+        from atelier_desk.domain.stream import payloads
+
+        in_view = event.workflow_id == self._wanted
+        if in_view and self.current is not None:
+            if changes := self.current.apply(event):
+                self.changed.emit(changes)
+        else:
+            transcript = self._live.setdefault(event.workflow_id, Transcript(event.workflow_id))
+            transcript.apply(event)
+            if not transcript.live_run and not in_view:
+                self._live.pop(event.workflow_id, None)
+        if in_view and isinstance(data := event.payload, payloads.UserQuestionComplete):
+            self._bridge.jobs.start(self._read_answer(data.question_id))
+
+    def _on_agents(self, event: StreamEvent) -> None:
+        """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
+        from atelier_desk.domain.stream import payloads
+
+        data = event.payload
+        talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
+        for run_id in filter(None, (event.run_id if event.depth else "", talked)):
+            if self._reading_agent.key == run_id:
+                self._reading_agent.meanwhile.append(event)
+            else:
+                self._on_agent(run_id, event)
+            if run_id not in {self.agent, talked} and self._agents[run_id].status in FINAL:
+                del self._agents[run_id]
+
+    def _on_agent(self, run_id: str, event: StreamEvent) -> None:
+        transcript = self._agents.get(run_id)
+        if transcript is None:
+            transcript = self._agents[run_id] = Transcript(event.workflow_id, run_id)
+        if changes := transcript.apply(event):
+            self.agent_changed.emit(run_id, changes)
+
+    def _read_now(self, key: str) -> _Reading:
+        """From now on this workflow is read, and the one before no longer: what came for that one meanwhile is taken."""
+        before, self._reading = self._reading, _Reading(key)
+        if before.key == key:
+            self._reading.meanwhile = before.meanwhile
+        elif before.key:
+            for event in before.meanwhile:
+                self._on_turn(event)
+        return self._reading
+
+    def _read_agent_now(self, key: str) -> _Reading:
+        """The same for a sub-agent."""
+        before, self._reading_agent = self._reading_agent, _Reading(key)
+        if before.key == key:
+            self._reading_agent.meanwhile = before.meanwhile
+        elif before.key:
+            for event in before.meanwhile:
+                self._on_agent(before.key, event)
+        return self._reading_agent
+
+    async def _read_answer(self, question_id: str) -> None:
+        question = await self._bridge.engine.questions.get(question_id)
+        if self.current is not None and (changes := self.current.set_answer(question)):
+            self.changed.emit(changes)

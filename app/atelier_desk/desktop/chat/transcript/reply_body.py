@@ -1,0 +1,280 @@
+"""The Markdown of one reply as a stack of blocks: prose, code cards, tables. Streams, and freezes what is finished."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, parse
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, RuleBlock, TableBlock
+from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.theme import theme
+
+Part = ProseBlock | CodeCard | RuleBlock
+
+FLUSH_S = 1 / 30
+BACK_OFF = 4
+"""The next flush comes no sooner than this many times the last one's cost."""
+_BLOCKS_A_PART = 40
+"""Prose blocks that share one document; more would make every flush lay out too much."""
+_GAP = 12
+
+
+class ReplyBody(QWidget):
+    """``set_text`` shows a finished text, ``add_text`` streams, ``finish`` freezes.
+
+    Signals:
+        height_changed: call ``fit`` again.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, images: ImageGate, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._images = images
+        self._parts: list[Part] = []
+        self._counts: list[int] = []
+        self._live: list[Part] = []
+        self._stream: MarkdownStream | None = None
+        self._streamed = 0
+        self._text = ""
+        self._needle = ""
+        self._heights: dict[Part, int] = {}
+        self._fitted_width = 0
+        self._last_flush = 0.0
+        self.last_cost = 0.0
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.flush)
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    @property
+    def parts(self) -> list[Part]:
+        """All blocks in order, the open ones last."""
+        return [*self._parts, *self._live]
+
+    # -- text -----------------------------------------------------------------------------------------------------------------
+    def set_text(self, text: str) -> None:
+        """Show a finished text; one that was streamed up to here is only completed and frozen."""
+        if self._stream is not None and text.startswith(self._text):
+            self._text = text
+            self.finish()
+            return
+        if text == self._text and self._parts:
+            return
+        self._timer.stop()
+        self._stream = None
+        self._text = text
+        self._clear()
+        self._freeze(parse(text))
+        self.height_changed.emit()
+
+    def stream_to(self, text: str) -> None:
+        """The text so far, while it grows; drawn at most 30 times a second."""
+        if self._stream is None or not text.startswith(self._text):
+            self._clear()
+            self._stream = MarkdownStream()
+            self._streamed = 0
+        self._text = text
+        wait = max(FLUSH_S, BACK_OFF * self.last_cost) - (time.perf_counter() - self._last_flush)
+        if wait <= 0:
+            self.flush()
+        elif not self._timer.isActive():
+            self._timer.start(max(1, round(wait * 1000)))
+
+    def flush(self) -> None:
+        """Draw what arrived since the last flush."""
+        self._timer.stop()
+        stream = self._stream
+        if stream is None:
+            return
+        began = time.perf_counter()
+        stream.feed(self._text[self._streamed :])
+        self._streamed = len(self._text)
+        frozen = stream.advance()
+        if frozen:
+            self._freeze(frozen)
+        self._show_live(stream.open_blocks())
+        self.height_changed.emit()
+        self._last_flush = time.perf_counter()
+        self.last_cost = self._last_flush - began
+
+    def finish(self) -> None:
+        """Nothing more comes: freeze the rest."""
+        stream = self._stream
+        if stream is None:
+            return
+        self._timer.stop()
+        stream.feed(self._text[self._streamed :])
+        self._stream = None
+        self._freeze([*stream.advance(), *stream.finish()])
+        self._show_live([])
+        self.height_changed.emit()
+
+    def redraw(self) -> None:
+        """Draw everything again, after fonts or colours changed."""
+        text, streaming = self._text, self._stream is not None
+        self._clear()
+        self._text, self._stream = "", None
+        if streaming:
+            self.stream_to(text)
+            self.flush()
+        elif text:
+            self.set_text(text)
+
+    def highlight(self, needle: str) -> int:
+        self._needle = needle
+        return sum(part.highlight(needle) for part in self.parts)
+
+    def selected_text(self) -> str:
+        """What is selected in any of the blocks."""
+        texts = [part.textCursor().selectedText() for part in self.parts if isinstance(part, ProseBlock)]
+        return "\n".join(text.replace("\u2029", "\n").replace("\u2028", "\n") for text in texts if text)
+
+    # -- layout ---------------------------------------------------------------------------------------------------------------
+    def fit(self, width: int) -> int:
+        """Stack the blocks; a finished one is measured once for each width."""
+        y = 0
+        gap = theme().px(_GAP)
+        if width != self._fitted_width:
+            self._fitted_width = width
+            self._heights.clear()
+        for part in self.parts:
+            if y:
+                y += gap
+            height = self._heights.get(part)
+            if height is None:
+                height = self._heights[part] = part.fit(width)
+            part.setGeometry(0, y, width, height)
+            y += height
+        return y
+
+    def _on_part_height(self, part: Part) -> None:
+        self._heights.pop(part, None)
+        self.height_changed.emit()
+
+    # -- blocks ---------------------------------------------------------------------------------------------------------------
+    def _clear(self) -> None:
+        for part in self.parts:
+            self._drop(part)
+        self._parts, self._counts, self._live = [], [], []
+        self._heights.clear()
+
+    def _freeze(self, blocks: list[Block]) -> None:
+        """Append final blocks; a live code card that became final is kept and coloured."""
+        run: list[Block] = []
+        for block in blocks:
+            if block.kind == "prose":
+                run.append(block)
+                continue
+            self._freeze_prose(run)
+            run = []
+            self._append(self._final_part(block))
+        self._freeze_prose(run)
+
+    def _final_part(self, block: Block) -> Part:
+        if block.kind == "rule":
+            return RuleBlock(self)
+        if block.kind == "table":
+            table = TableBlock(self, self._images)
+            table.append_blocks([block])
+            return table
+        card = self._take_live_code(block)
+        if card is None:
+            card = CodeCard(block.text, block.language, self)
+            self._watch(card)
+        else:
+            card.update_code(block.text, block.language)
+        card.freeze()
+        return card
+
+    def _take_live_code(self, block: Block) -> CodeCard | None:
+        for index, part in enumerate(self._live):
+            if isinstance(part, CodeCard) and block.text.startswith(part.code):
+                return self._live.pop(index)  # type: ignore[return-value]
+        return None
+
+    def _freeze_prose(self, blocks: list[Block]) -> None:
+        while blocks:
+            last = self._parts[-1] if self._parts else None
+            if last is None or type(last) is not ProseBlock or self._counts[-1] >= _BLOCKS_A_PART:
+                last = ProseBlock(self, self._images)
+                self._append(last)
+            room = _BLOCKS_A_PART - self._counts[-1]
+            assert isinstance(last, ProseBlock)
+            last.append_blocks(blocks[:room])
+            self._heights.pop(last, None)
+            self._counts[-1] += len(blocks[:room])
+            blocks = blocks[room:]
+
+    def _append(self, part: Part) -> None:
+        self._parts.append(part)
+        self._counts.append(0)
+        self._adopt(part)
+
+    def _watch(self, card: CodeCard) -> None:
+        card.height_changed.connect(lambda: self._on_part_height(card))
+
+    def _adopt(self, part: Part) -> None:
+        if self._needle:
+            part.highlight(self._needle)
+        part.show()
+
+    def _show_live(self, blocks: list[Block]) -> None:
+        """Draw the open blocks: reuse the widgets of the last flush where their kind is the same."""
+        groups: list[tuple[str, list[Block]]] = []
+        for block in blocks:
+            if block.kind == "prose" and groups and groups[-1][0] == "prose":
+                groups[-1][1].append(block)
+            else:
+                groups.append((block.kind, [block]))
+        old, self._live = self._live, []
+        for kind, group in groups:
+            part = old.pop(0) if old and _kind(old[0]) == kind else None
+            if isinstance(part, CodeCard) and not group[0].text.startswith(part.code):
+                self._drop(part)
+                part = None
+            if part is None:
+                part = self._new_live(kind)
+            if isinstance(part, CodeCard):
+                part.update_code(group[0].text, group[0].language)
+            elif isinstance(part, ProseBlock):
+                part.show_blocks(group)
+            self._heights.pop(part, None)
+            self._live.append(part)
+        for part in old:
+            self._drop(part)
+
+    def _drop(self, part: Part) -> None:
+        self._heights.pop(part, None)
+        part.hide()
+        part.setParent(None)
+        part.deleteLater()
+
+    def _new_live(self, kind: str) -> Part:
+        if kind == "code":
+            card = CodeCard("", "", self)
+            self._watch(card)
+            card.show()
+            return card
+        if kind == "rule":
+            rule = RuleBlock(self)
+            rule.show()
+            return rule
+        part = TableBlock(self, self._images) if kind == "table" else ProseBlock(self, self._images)
+        self._adopt(part)
+        return part
+
+
+def _kind(part: Part) -> str:
+    if isinstance(part, CodeCard):
+        return "code"
+    if isinstance(part, RuleBlock):
+        return "rule"
+    return "table" if isinstance(part, TableBlock) else "prose"

@@ -1,0 +1,40 @@
+"""Says below a reply that it is not whole, and offers to have it continued."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.engine.notice_words import unfinished_words
+from atelier_desk.i18n import _
+
+
+class UnfinishedCard(Translated, HeadedCard):
+    """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is there while nothing came after it."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent, "card-warn")
+        self.setObjectName("unfinished-card")
+        self._entry, self._host = entry, host
+        self._button = control(
+            QPushButton(self), "reply-go-on", look="primary", on=lambda: self._host.go_on_requested.emit(self._entry.unfinished)
+        )
+        self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        entry = self._entry
+        title, text = unfinished_words(entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning))
+        self.show_head("circle-alert", "warn", title, text)
+        # In a replay nothing can be said.
+        self._button.setVisible(entry.actionable and self._host.bridge is not None)
+        self._button.setText(_("Go on"))
+        self._button.setToolTip(_("Ask the model to continue where it stopped"))
+        self._button.setAccessibleName(_("Go on: ask the model to continue"))
+        self.setAccessibleName(f"{title}. {text}")

@@ -1,0 +1,378 @@
+"""The transcript's own virtual scroll area: thousands of items, widgets only for those in view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
+
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.heights import Heights
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.widgets import IconButton, control, say
+from atelier_desk.i18n import N_
+
+_SIDE = 32
+_END = 24
+_MORE_ABOVE = 1200
+"""Pixels from the top at which an older page is asked for."""
+
+
+class EntryWidget(QWidget):
+    """Shows one entry.
+
+    Signals:
+        height_changed: its height at the same width is another now.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, entry: Entry, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.entry = entry
+
+    def fit(self, width: int) -> int:
+        """Lay out for this width; returns the height, distance to the next entry included."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """The entry changed."""
+        raise NotImplementedError
+
+    def stream(self) -> None:
+        """Text was added at the entry's end."""
+        self.refresh()
+
+    def highlight(self, needle: str) -> int:
+        """Mark what is searched for; returns how often it is there."""
+        return 0
+
+
+Factory = Callable[[Entry, QWidget], EntryWidget]
+
+
+def estimate(entry: Entry) -> int:
+    """A guess at the height of an entry nobody has seen yet, in pixels at 100 %."""
+    lines = sum(1 + len(line) // 92 for line in entry.content.split("\n")) if entry.content else 0
+    extra = 40 if entry.kind == "user" else 24
+    return theme().px(lines * 24 + len(entry.calls) * 54 + len(entry.asked) * 80 + extra + (30 if entry.reasoning else 0))
+
+
+class ChatView(QAbstractScrollArea):
+    """Items in a centred column.
+
+    Attributes:
+        following: the end stays in view as it grows; true while the reader is at the end.
+
+    Signals:
+        older_wanted: the reader came near the first item.
+        following_changed: the new value of ``following``.
+    """
+
+    older_wanted = Signal()
+    following_changed = Signal(bool)
+
+    def __init__(self, make: Factory, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._make = make
+        self._entries: list[Entry] = []
+        self._index: dict[Entry, int] = {}
+        self._shift = 0
+        self._heights = Heights()
+        self._widgets: dict[Entry, EntryWidget] = {}
+        self._dirty: set[Entry] = set()
+        self._measured_width = 0
+        self._needle = ""
+        self._busy = False
+        self.following = True
+        self.setObjectName("chat-view")
+        mark(self, "surface")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setAutoFillBackground(False)
+        self.jump = control(
+            IconButton("arrow-down", parent=self, role="text"),
+            "jump-to-latest",
+            look="jump",
+            tip=N_("Jump to latest"),
+            on=self.scroll_to_end,
+        )
+        self.jump.hide()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._place)
+        self.verticalScrollBar().valueChanged.connect(self._on_value)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._on_focus_moved)
+        say(self, name=N_("Conversation"))
+
+    # -- content --------------------------------------------------------------------------------------------------------------
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
+
+    def set_entries(self, entries: Iterable[Entry]) -> None:
+        """Show another conversation from its end."""
+        for widget in self._widgets.values():
+            self._dispose(widget)
+        self._widgets.clear()
+        self._dirty.clear()
+        self._entries = list(entries)
+        self._shift = 0
+        self._index = {entry: i for i, entry in enumerate(self._entries)}
+        self._heights = Heights([estimate(entry) for entry in self._entries])
+        self._set_following(True)
+        self._place()
+
+    def append(self, entry: Entry) -> None:
+        """Add one item at the end."""
+        self._index[entry] = len(self._entries) - self._shift
+        self._entries.append(entry)
+        self._heights.append(estimate(entry))
+        self._later()
+
+    def truncate(self, count: int) -> None:
+        """Drop the items after the first ``count``; those before keep their widgets."""
+        gone = self._entries[count:]
+        if not gone:
+            return
+        for entry in gone:
+            del self._index[entry]
+            self._dirty.discard(entry)
+            widget = self._widgets.pop(entry, None)
+            if widget is not None:
+                self._dispose(widget)
+        del self._entries[count:]
+        self._heights = Heights([self._heights[index] for index in range(count)])
+        self._later()
+
+    def remove(self, entry: Entry) -> None:
+        """Take one item out; at the end, where it usually is, the others keep their widgets."""
+        if self._entries and self._entries[-1] is entry:
+            self.truncate(len(self._entries) - 1)
+        elif entry in self._index:
+            self.set_entries([each for each in self._entries if each is not entry])
+
+    def prepend(self, entries: Sequence[Entry]) -> None:
+        """Add older items before the first; what is in view stays where it is."""
+        if not entries:
+            return
+        guesses = [estimate(entry) for entry in entries]
+        self._entries[:0] = entries
+        self._shift += len(entries)
+        for number, entry in enumerate(entries):
+            self._index[entry] = number - self._shift
+        self._heights.insert_front(guesses)
+        bar = self.verticalScrollBar()
+        self._busy = True
+        bar.setRange(0, self._range_end())
+        bar.setValue(bar.value() + sum(guesses))
+        self._busy = False
+        self._place()
+
+    def update_entry(self, entry: Entry, *, streamed: bool = False) -> None:
+        """The entry's content changed; its widget, if it has one, is told."""
+        widget = self._widgets.get(entry)
+        if widget is None:
+            if entry in self._index:
+                self._heights[self._position(entry)] = estimate(entry)
+                self._later()
+            return
+        if streamed:
+            widget.stream()
+        else:
+            widget.refresh()
+            self._mark_dirty(entry)
+
+    def widget_of(self, entry: Entry) -> EntryWidget | None:
+        """The live widget of an entry, None when it is out of view."""
+        return self._widgets.get(entry)
+
+    def live_widgets(self) -> int:
+        return len(self._widgets)
+
+    # -- moving ---------------------------------------------------------------------------------------------------------------
+    def scroll_to_end(self) -> None:
+        self._set_following(True)
+        self._place()
+
+    def reveal(self, entry: Entry) -> None:
+        """Bring an entry into the upper third of the view."""
+        if entry not in self._index:
+            return
+        self._set_following(False)
+        bar = self.verticalScrollBar()
+        for _attempt in range(2):  # the second time with the heights measured by the first
+            bar.setValue(self._heights.offset(self._position(entry)) - self.viewport().height() // 4)
+            self._place()
+
+    def set_needle(self, needle: str) -> None:
+        """Mark every place of ``needle`` in the widgets of now and later."""
+        self._needle = needle
+        for widget in self._widgets.values():
+            widget.highlight(needle)
+
+    # -- placing --------------------------------------------------------------------------------------------------------------
+    def column_width(self) -> int:
+        return max(160, min(theme().px(CHAT_COLUMN), self.viewport().width() - 2 * _SIDE))
+
+    def _position(self, entry: Entry) -> int:
+        return self._index[entry] + self._shift
+
+    def _range_end(self) -> int:
+        return max(0, self._heights.total + _END - self.viewport().height())
+
+    def _later(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start(0)
+
+    def _mark_dirty(self, entry: Entry) -> None:
+        self._dirty.add(entry)
+        self._later()
+
+    def _place(self) -> None:
+        """Make, measure and move the widgets in view; drop those far from it."""
+        self._timer.stop()
+        if self._busy or not self.isVisible():
+            return
+        self._busy = True
+        try:
+            width = self.column_width()
+            if width != self._measured_width:
+                self._measured_width = width
+                self._dirty.update(self._widgets)
+            view_height = self.viewport().height()
+            bar = self.verticalScrollBar()
+            if self.following:
+                top = self._measure_from_end(width, view_height)
+            else:
+                top = self._measure_from_anchor(bar.value(), width, view_height)
+            bar.setPageStep(view_height)
+            bar.setSingleStep(theme().px(24))
+            bar.setRange(0, self._range_end())
+            top = max(0, min(top, self._range_end()))
+            bar.setValue(top)
+            self._move_widgets(top, width, view_height)
+        finally:
+            self._busy = False
+        self.jump.setVisible(not self.following and self._range_end() > 0)
+        if bar.value() < _MORE_ABOVE and self._entries and not (self.following and self._range_end() > _MORE_ABOVE):
+            self.older_wanted.emit()
+
+    def _measure_from_end(self, width: int, view_height: int) -> int:
+        index = len(self._entries) - 1
+        filled = _END
+        while index >= 0 and filled < view_height + 120:
+            filled += self._measure(index, width)
+            index -= 1
+        return self._heights.total + _END - view_height
+
+    def _measure_from_anchor(self, value: int, width: int, view_height: int) -> int:
+        anchor = self._heights.find(value)
+        within = value - self._heights.offset(anchor)
+        index, y = anchor, -within
+        while index < len(self._entries) and y < view_height + 120:
+            y += self._measure(index, width)
+            index += 1
+        within = min(within, self._heights[anchor]) if self._entries else 0
+        return self._heights.offset(anchor) + within
+
+    def _measure(self, index: int, width: int) -> int:
+        entry = self._entries[index]
+        widget = self._widgets.get(entry)
+        if widget is None:
+            widget = self._make(entry, self.viewport())
+            widget.height_changed.connect(lambda entry=entry: self._mark_dirty(entry))
+            self._widgets[entry] = widget
+            if self._needle:
+                widget.highlight(self._needle)
+            self._dirty.add(entry)
+        if entry in self._dirty:
+            self._dirty.discard(entry)
+            self._heights[index] = widget.fit(width)
+            self._dirty.discard(entry)
+        return self._heights[index]
+
+    def _move_widgets(self, top: int, width: int, view_height: int) -> None:
+        left = (self.viewport().width() - width) // 2
+        far: list[Entry] = []
+        for entry, widget in self._widgets.items():
+            index = self._position(entry)
+            y = self._heights.offset(index) - top
+            height = self._heights[index]
+            kept = entry.live or widget.isAncestorOf(QApplication.focusWidget() or self)
+            if (y + height < -2 * view_height or y > 3 * view_height) and not kept:
+                far.append(entry)
+                continue
+            widget.setGeometry(left, y, width, height)
+            widget.setVisible(y + height > -120 and y < view_height + 120)
+        for entry in far:
+            self._dirty.discard(entry)
+            self._dispose(self._widgets.pop(entry))
+
+    @staticmethod
+    def _dispose(widget: EntryWidget) -> None:
+        widget.hide()  # giving it no parent would dress it, and all in it, once more
+        widget.deleteLater()
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+    def _on_value(self, value: int) -> None:
+        if self._busy:
+            return
+        self._set_following(value >= self._range_end() - 4)
+        self._place()
+
+    def _set_following(self, on: bool) -> None:
+        if on != self.following:
+            self.following = on
+            self.following_changed.emit(on)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Nothing to do: the widgets are moved when the value changes."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        side = self.jump.sizeHint()
+        self.jump.setGeometry((self.width() - side.width()) // 2, self.height() - side.height() - 10, side.width(), side.height())
+        self.jump.raise_()
+        self._place()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in {QEvent.Type.FontChange, QEvent.Type.StyleChange}:
+            self._dirty.update(self._widgets)
+            self._later()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show:
+            self._later()
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_Home:
+            bar.setValue(0)
+        elif event.key() == Qt.Key.Key_End:
+            self.scroll_to_end()
+        else:
+            super().keyPressEvent(event)
+
+    def _on_focus_moved(self, _old: QWidget | None, new: QWidget | None) -> None:
+        """Keyboard focus that went into a half hidden item brings it into view."""
+        if new is None or new is self.viewport() or not self.viewport().isAncestorOf(new):
+            return
+        if not new.focusPolicy() & Qt.FocusPolicy.TabFocus:  # text that was clicked stays where it is
+            return
+        top = new.mapTo(self.viewport(), QPoint(0, 0)).y()
+        bottom = top + new.height()
+        bar = self.verticalScrollBar()
+        if top < 0:
+            bar.setValue(bar.value() + top - 12)
+        elif bottom > self.viewport().height() and new.height() < self.viewport().height():
+            bar.setValue(bar.value() + bottom - self.viewport().height() + 12)

@@ -1,0 +1,1 @@
+"""The pane of what happens."""

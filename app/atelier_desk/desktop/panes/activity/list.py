@@ -1,0 +1,287 @@
+"""The rows of the activity pane: what each event is called, and how it is drawn."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from atelier_desk.desktop.panes.activity.log import Entry
+from atelier_desk.desktop.panes.rows import paint_ground
+from atelier_desk.desktop.panes.wording import clock_time, duration, number
+from atelier_desk.desktop.team.words import RUN_WORDS
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.i18n import N_, _
+
+_Index = QModelIndex | QPersistentModelIndex
+EntryRole = Qt.ItemDataRole.UserRole + 1
+"""A model index's ``Entry``."""
+
+CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed")}
+"""How a tool call stands, as the agents' own states are said."""
+_WORDS = {
+    ChunkType.WORKFLOW_START: N_("Run started"),
+    ChunkType.TASK_CREATE: N_("Task added"),
+    ChunkType.TASK_UPDATE: N_("Task changed"),
+    ChunkType.TASK_COMPLETE: N_("Task done"),
+    ChunkType.TASK_DELETE: N_("Task deleted"),
+    ChunkType.USER_QUESTION_START: N_("Question asked"),
+    ChunkType.SUB_AGENT_START: N_("Sub-agent started"),
+    ChunkType.SUB_AGENT_COMPLETE: N_("Sub-agent done"),
+    ChunkType.SUB_AGENT_ERROR: N_("Sub-agent failed"),
+    ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asks its parent"),
+    ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent answered"),
+    ChunkType.VALIDATION_REQUIRED: N_("Approval asked for"),
+    ChunkType.CONTEXT_CHANGED: N_("Context changed"),
+    ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
+    ChunkType.LIMIT_REACHED: N_("Limit reached"),
+    ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
+    ChunkType.RETRY: N_("Trying again"),
+    ChunkType.ERROR: N_("Error"),
+}
+_DECIDED = {"approved": N_("Approved"), "rejected": N_("Rejected"), "cancelled": N_("Approval no longer needed")}
+_CLOSED = {
+    "answered": N_("Question answered"),
+    "skipped": N_("Question skipped"),
+    "timeout": N_("Question timed out"),
+    "": N_("Question closed"),
+}
+_ICONS: dict[ChunkType, tuple[str, Role]] = {
+    ChunkType.WORKFLOW_START: ("play", "muted"),
+    ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),
+    ChunkType.MESSAGE: ("message-square", "muted"),
+    ChunkType.TASK_CREATE: ("list-todo", "muted"),
+    ChunkType.TASK_UPDATE: ("list-todo", "muted"),
+    ChunkType.TASK_COMPLETE: ("list-todo", "ok"),
+    ChunkType.TASK_DELETE: ("list-todo", "muted"),
+    ChunkType.USER_QUESTION_START: ("circle-help", "warn"),
+    ChunkType.USER_QUESTION_COMPLETE: ("circle-help", "muted"),
+    ChunkType.SUB_AGENT_START: ("users", "accent"),
+    ChunkType.SUB_AGENT_COMPLETE: ("users", "ok"),
+    ChunkType.SUB_AGENT_ERROR: ("users", "err"),
+    ChunkType.SUB_AGENT_QUESTION: ("message-square", "warn"),
+    ChunkType.SUB_AGENT_ANSWER: ("message-square", "muted"),
+    ChunkType.VALIDATION_REQUIRED: ("shield", "warn"),
+    ChunkType.VALIDATION_RESPONSE: ("shield", "muted"),
+    ChunkType.CONTEXT_CHANGED: ("pin", "muted"),
+    ChunkType.CONTEXT_COMPACTED: ("archive", "muted"),
+    ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
+    ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
+    ChunkType.RETRY: ("refresh-cw", "warn"),
+    ChunkType.ERROR: ("circle-x", "err"),
+}
+
+
+def entry_title(entry: Entry) -> str:
+    """What happened, in a few words."""
+    if entry.is_call:
+        return entry.tool
+    match entry.payload:
+        case payloads.UserQuestionComplete(status=status):
+            return _(_CLOSED.get(status, _CLOSED[""]))
+        case payloads.ValidationResponse(status=status):
+            return _(_DECIDED.get(status, status))
+        case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
+            return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
+        case payloads.MessageSaid(role="user"):
+            return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
+        case payloads.MessageSaid():
+            return _("Reply")
+        case payloads.WorkflowComplete(status=status):
+            return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
+    return _(_WORDS.get(entry.kind, str(entry.kind)))
+
+
+def entry_summary(entry: Entry) -> str:
+    """The most telling value, on one line."""
+    if entry.is_call:
+        value: Any = entry.error or next((v for v in entry.arguments.values() if isinstance(v, str | int | float)), "")
+    else:
+        value = _telling(entry.payload) or entry.error
+    return " ".join(str(value or "").split())[:160]
+
+
+def _telling(said: payloads.Payload | None) -> str:
+    match said:
+        case payloads.MessageSaid():
+            return said.content
+        case payloads.SubAgentAnswer():
+            return said.content or said.sub_agent_name
+        case payloads.SubAgent():
+            return said.sub_agent_name
+        case payloads.TaskNews():
+            return said.task_name
+        case payloads.UserQuestionStart():
+            return said.user_question.question
+        case payloads.ValidationRequired():
+            return said.tool or said.reason
+        case payloads.Notice() | payloads.ContextChanged():
+            return said.reason
+    return ""
+
+
+def entry_icon(entry: Entry) -> tuple[str, Role]:
+    """Icon name and colour role; a call's says how it went."""
+    if not entry.is_call:
+        return _ICONS.get(entry.kind, ("circle", "muted"))
+    states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
+    return states.get(entry.status, ("terminal", "muted"))
+
+
+def entry_time(entry: Entry) -> str:
+    """A call's duration or progress, an event's time of day."""
+    if not entry.is_call:
+        return clock_time(entry.time)
+    if entry.duration_ms is not None:
+        return duration(entry.duration_ms)
+    return f"{number(entry.progress)} %" if entry.progress is not None else "…"
+
+
+def entry_details(entry: Entry) -> str:
+    """Arguments and result of a call, or an event's fields, as indented JSON under small headings."""
+
+    def pretty(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+    if not entry.is_call:
+        return pretty(entry.data) if entry.data else ""
+    parts = [(_("Arguments"), entry.arguments)]
+    if entry.error:
+        parts.append((_("Error"), entry.error))  # type: ignore[arg-type]
+    if entry.result is not None:
+        parts.append((_("Result"), entry.result))
+    return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
+
+
+def _teller(entry: Entry) -> str:
+    """Whose doing a row is, when it is a sub-agent's."""
+    return entry.agent_name if entry.depth else ""
+
+
+class ActivityModel(QAbstractListModel):
+    """The entries that pass the filter."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[Entry] = []
+
+    def set_rows(self, rows: list[Entry]) -> None:
+        """Show these; when they only grew, the rows before stay as they are."""
+        known = len(self.rows)
+        if known and known <= len(rows) and all(a is b for a, b in zip(self.rows, rows, strict=False)):
+            if len(rows) > known:
+                self.beginInsertRows(QModelIndex(), known, len(rows) - 1)
+                self.rows = rows
+                self.endInsertRows()
+            self.dataChanged.emit(self.index(0), self.index(known - 1))
+        else:
+            self.beginResetModel()
+            self.rows = rows
+            self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        entry = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry_title(entry)
+        if role == EntryRole:
+            return entry
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(filter(None, (_teller(entry), entry_summary(entry)))) or None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            state = _(CALL_WORDS[entry.status]) if entry.status in CALL_WORDS else ""
+            return ", ".join(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
+        return None
+
+
+class ActivityDelegate(QStyledItemDelegate):
+    """One line: icon, title, summary, time."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(theme().px(120), QFontMetrics(theme().font(13)).height() + theme().px(10))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        entry: Entry = index.data(EntryRole)
+        tokens = theme().tokens
+        painter.save()
+        area = paint_ground(painter, option)
+        side = theme().px(14)
+        name, role = entry_icon(entry)
+        left = area.left() + theme().px(8)
+        picture = theme().pixmap(name, role, side, painter.device().devicePixelRatioF())
+        painter.drawPixmap(left, area.top() + (area.height() - side) // 2, picture)
+        left += side + theme().px(8)
+        small = theme().font(12)
+        time = entry_time(entry)
+        time_width = QFontMetrics(small).horizontalAdvance(time)
+        right = area.right() - theme().px(8)
+        centre = int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(small)
+        painter.setPen(QColor(tokens.muted))
+        painter.drawText(QRect(right - time_width, area.top(), time_width, area.height()), centre, time)
+        font = theme().font(13, 500 if entry.is_call else 400)
+        metrics = QFontMetrics(font)
+        room = right - time_width - theme().px(8) - left
+        title = metrics.elidedText(entry_title(entry), Qt.TextElideMode.ElideRight, room)
+        painter.setFont(font)
+        painter.setPen(QColor(tokens.err if entry.kind is ChunkType.ERROR else tokens.text))
+        painter.drawText(QRect(left, area.top(), room, area.height()), centre, title)
+        used = metrics.horizontalAdvance(title) + theme().px(8)
+        if room - used > theme().px(24):
+            painter.setFont(small)
+            painter.setPen(QColor(tokens.muted))
+            text = QFontMetrics(small).elidedText(entry_summary(entry), Qt.TextElideMode.ElideRight, room - used)
+            painter.drawText(QRect(left + used, area.top(), room - used, area.height()), centre, text)
+        painter.restore()
+
+
+class ActivityListView(QListView):
+    """``activity-list``: follows the end while the reader is at the end, also when it becomes shorter; not past a row that was chosen."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.entries = ActivityModel(self)
+        self.setObjectName("activity-list")
+        self.setModel(self.entries)
+        self.setItemDelegate(ActivityDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        mark(self, "activity")
+        self._at_end = True
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range)
+        theme().changed.connect(self._restyle)
+
+    def show_rows(self, rows: list[Entry]) -> None:
+        bar = self.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 4
+        self.entries.set_rows(rows)
+        if at_end:
+            self.scrollToBottom()
+
+    def _on_scrolled(self, value: int) -> None:
+        self._at_end = value >= self.verticalScrollBar().maximum() - 4
+
+    def _on_range(self, _low: int, high: int) -> None:
+        if self._at_end and not self.currentIndex().isValid():
+            self.verticalScrollBar().setValue(high)
+
+    def current_entry(self) -> Entry | None:
+        index = self.currentIndex()
+        return index.data(EntryRole) if index.isValid() else None
+
+    def _restyle(self) -> None:
+        self.scheduleDelayedItemsLayout()
+        self.viewport().update()

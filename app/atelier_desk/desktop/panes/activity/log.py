@@ -1,0 +1,147 @@
+"""What the activity pane lists: a fold of stream events into tool calls and notable events. No widgets.
+
+Feeding the same events twice (a replay, then the live tail) changes nothing: durable events are recognised by their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
+
+_WORDLESS = frozenset(
+    {
+        ChunkType.TOKEN,
+        ChunkType.REASONING,
+        ChunkType.USAGE,
+        ChunkType.RUN_STATUS,
+        ChunkType.SUB_AGENT_PROGRESS,
+    }
+)
+"""Events that change a figure and are no row."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
+
+    ``status`` is running, ok or error for calls.
+    """
+
+    time: datetime
+    kind: ChunkType
+    agent_name: str = ""
+    run_id: str = ""
+    depth: int = 0
+    call_id: str = ""
+    tool: str = ""
+    status: str = ""
+    duration_ms: int | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    error: str = ""
+    progress: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    payload: Payload | None = None
+
+    @property
+    def is_call(self) -> bool:
+        return bool(self.call_id)
+
+    def matches(self, words: str, group: str) -> bool:
+        """Whether it belongs to ``group`` (all, calls, errors, events) and contains every one of the words, in any case."""
+        failed = self.status == "error" or self.kind in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}
+        fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
+        if not fits or not words:
+            return fits
+        text = f"{self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
+        return all(word in text for word in words.casefold().split())
+
+    def of_agent(self, run_id: str) -> bool:
+        """Whether that run did it, or it is about that run."""
+        return run_id == self.run_id or (isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id)
+
+    def as_json(self) -> dict[str, Any]:
+        """The row for the JSON export; empty fields are left out."""
+        row: dict[str, Any] = {"time": self.time.isoformat(), "kind": str(self.kind), "agent_name": self.agent_name, "run_id": self.run_id}
+        if self.is_call:
+            row |= {"call_id": self.call_id, "tool": self.tool, "status": self.status, "arguments": self.arguments}
+            row |= {"result": self.result, "error": self.error or None, "duration_ms": self.duration_ms}
+        else:
+            row |= self.data
+        return {key: value for key, value in row.items() if value is not None}
+
+
+class ActivityLog:
+    """Entries of one workflow's current run and of its sub-agents."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._root = ""
+        self._calls: dict[tuple[str, str], Entry] = {}
+        self._seen: set[tuple[int, str, str]] = set()
+
+    def clear(self) -> None:
+        """Forget everything, for another workflow."""
+        self._seen.clear()
+        self._begin_turn("")
+
+    def feed_all(self, events: Iterable[StreamEvent]) -> None:
+        for event in events:
+            self.feed(event)
+
+    def knows(self, event: StreamEvent) -> bool:
+        """Whether this very event was taken in before."""
+        return bool(event.durable and event.seq) and (event.seq, event.chunk_type, event.run_id) in self._seen
+
+    def feed(self, event: StreamEvent) -> bool:
+        """Take one event in; True when a row was added or changed."""
+        if self.knows(event):
+            return False
+        if event.durable and event.seq:
+            self._seen.add((event.seq, event.chunk_type, event.run_id))
+        if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id != self._root:
+            self._begin_turn(event.run_id)
+        said = event.payload if event.chunk_type not in _WORDLESS else None
+        if isinstance(said, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
+            return self._call(event, said)
+        if said is None:
+            return False
+        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
+        if isinstance(said, payloads.Failure):
+            entry.error = said.message
+        elif isinstance(said, payloads.SubAgentError):
+            entry.error = said.error
+        self.entries.append(entry)
+        return True
+
+    def _begin_turn(self, root: str) -> None:
+        """A new root run: the pane shows the current run alone."""
+        self._root = root
+        self.entries.clear()
+        self._calls.clear()
+
+    def _call(self, event: StreamEvent, said: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
+        key = (event.run_id, said.call_id)
+        entry = self._calls.get(key)
+        if entry is None:
+            tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
+            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, said.call_id, tool, "running")
+            self._calls[key] = entry
+            self.entries.append(entry)
+        match said:
+            case payloads.ToolStart():
+                entry.arguments = said.arguments
+                facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
+                entry.data = {name: value for name, value in facts.items() if value}
+            case payloads.ToolProgress():
+                entry.progress = said.progress
+            case payloads.ToolEnd():
+                entry.status = "ok" if said.success else "error"
+                entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
+        return True

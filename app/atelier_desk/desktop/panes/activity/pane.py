@@ -1,0 +1,291 @@
+"""What happens in the current run: agents, tool calls with arguments and results, events; filter and export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
+from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
+from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
+from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.team.model import TeamModel
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+REDRAW_MS = 100
+LOG_ROOM = 104
+"""Height, in pixels at 100 %, that the list keeps when the filter is shown without being asked for: four rows."""
+LEAST_LOG = 48
+"""Height of the list in the shortest pane, in pixels."""
+DETAILS_ROOM = 120
+"""Height that the details of a row get before the tree has more than its least, in pixels at 100 %."""
+GAP = 8
+"""Between the parts of the pane, in pixels."""
+CHIP = 76
+"""Widest an agent's name is beside the heading, in pixels at 100 %."""
+GROUPS = ("all", "calls", "errors", "events")
+
+
+class ActivityPane(Pane):
+    """``activity-pane`` with ``agent-tree`` and ``activity-list``. History comes from a replay of the run, the rest live.
+
+    Signals:
+        agent_opened: the transcript of this run is wanted.
+    """
+
+    agent_opened = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("activity-pane")
+        self.log = ActivityLog()
+        self.team = TeamModel(bridge, self)
+        self._meanwhile: list[StreamEvent] | None = None
+        self._find = self.add_tool("list-filter", self._open_filter)
+        self._find.setObjectName("activity-open-filter")
+        self._export = self.add_tool("download", self.export)
+        self.tree = AgentTree(self.team, self)
+        mark(self.tree, "plain")
+        self.tree.asked.connect(self._control)
+        self.tree.said.connect(self._say)
+        self.tree.chosen.connect(lambda _run_id: self._show())
+        self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
+        self._build_filter()
+        self.list = ActivityListView(self)
+        self.empty = EmptyState(
+            "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
+        )
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.list)
+        self._splitter.addWidget(self._build_details())
+        self._splitter.setSizes([300, 300])
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._splitter)
+        self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self.list.setMinimumHeight(LEAST_LOG)
+        self._build_parts()
+        self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
+        self._redraw = QTimer(self)
+        self._redraw.setSingleShot(True)
+        self._redraw.setInterval(REDRAW_MS)
+        self._redraw.timeout.connect(self._show)
+        say(self.heading, N_("ACTIVITY"))
+        say(self._find, tip=N_("Filter the activity"))
+        say(self._export, tip=N_("Export as JSON…"))
+        say(self.list, name=N_("Activity of this run"))
+        self.retranslate()
+
+    def _build_filter(self) -> None:
+        self._filter = QWidget(self)
+        row = fill(QHBoxLayout(self._filter), margins=(0, 0, 0, 0), spacing=6)
+        self.agent = control(QPushButton(self), "activity-agent-filter", look="chip", on=lambda: self.tree.choose(""))
+        self.tools.insertWidget(0, self.agent)
+        self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
+        self.words.setClearButtonEnabled(True)
+        self.group = control(QComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
+        self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        for group in GROUPS:
+            self.group.addItem("", group)
+        fill(row, (self.words, 1), self.group)
+        self.words.textChanged.connect(lambda _text: self._show())
+        self.group.currentIndexChanged.connect(lambda _index: self._show())
+
+    def _build_parts(self) -> None:
+        """The agents above, and below what they did; the tree has its whole height before the list has more than its least."""
+        self._lower = QWidget(self)
+        fill(QVBoxLayout(self._lower), self._filter, (self._stack, 1), margins=(0, 0, 0, 0), spacing=GAP)
+        self.parts = QSplitter(Qt.Orientation.Vertical, self)
+        self.parts.setObjectName("activity-parts")
+        mark(self.parts, "quiet")
+        self.parts.setHandleWidth(GAP)
+        self.parts.setChildrenCollapsible(False)
+        self.parts.addWidget(self.tree)
+        self.parts.addWidget(self._lower)
+        self.parts.setStretchFactor(1, 1)
+        self.column.addWidget(self.parts, 1)
+        self._dragged = 0
+        self.parts.splitterMoved.connect(self._on_dragged)
+        self.tree.measured.connect(self._give_room)
+
+    def _build_details(self) -> QWidget:
+        self._details = Card(self, "card", (10, 6, 6, 8))
+        self._title = control(ElidedLabel("", self), look="strong")
+        self._state = Pill("", "", self)
+        self._copy = control(
+            IconButton("copy", parent=self), tip=N_("Copy"), on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText())
+        )
+        self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=lambda: self.list.setCurrentIndex(self.list.rootIndex()))
+        row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
+        self.details = control(QPlainTextEdit(self), "activity-details", look="plain", name=N_("Details"))
+        self.details.setReadOnly(True)
+        fill(self._details.body, row, (self.details, 1))
+        self._details.hide()
+        return self._details
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        self.log.clear()
+        self.team.set_workflow(self.workflow_id)
+        self.tree.refresh()
+        self._meanwhile = []
+        self._show()
+        self.jobs.start(self._load(self.workflow_id), "load")
+
+    async def _load(self, workflow_id: str) -> None:
+        """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
+        if not workflow_id:
+            return
+        root, past = await self.bridge.engine.teams.replay(workflow_id)
+        if workflow_id == self.workflow_id:
+            live = self._meanwhile or []
+            self.log.clear()
+            self.team.set_workflow(workflow_id, root)
+            self._meanwhile = None
+            for event in (*past, *live):
+                self._feed(event)
+            self.tree.refresh()
+            self._show()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        if not self.workflow_id or event.workflow_id != self.workflow_id:
+            return
+        if self._meanwhile is not None:
+            self._meanwhile.append(event)
+        if self._feed(event) and not self._redraw.isActive():
+            self._redraw.start()
+
+    def _feed(self, event: StreamEvent) -> bool:
+        """Take an event into the list and the tree, unless it is there; True when the list changed."""
+        if not self.log.knows(event):
+            self.team.feed(event)
+        return self.log.feed(event)
+
+    def _visible_entries(self) -> list[Entry]:
+        words, group = self.words.text().strip(), self.group.currentData() or "all"
+        agent = self.tree.chosen_run
+        return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]
+
+    def _show(self) -> None:
+        self.list.show_rows(self._visible_entries())
+        self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
+        self._export.setEnabled(bool(self.log.entries))
+        member = self.team.get(self.tree.chosen_run)
+        self.agent.setVisible(member is not None)
+        if member is not None:
+            room = theme().px(CHIP)
+            name = self.agent.fontMetrics().elidedText(member.name, Qt.TextElideMode.ElideRight, room)
+            self.agent.setText(f"{name}  ✕")
+            self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
+            self.agent.setToolTip(_("Show all agents again"))
+        self.tree.setVisible(bool(self.tree.members))
+        self._show_details()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._give_room()
+
+    def _give_room(self) -> None:
+        """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
+        used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
+        margins = self.column.contentsMargins()
+        head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
+        room = self.height() - margins.top() - margins.bottom() - head
+        tree = self.tree.wanted + GAP if self.tree.members else 0
+        tree_least = self.tree.minimumHeight() + GAP if tree else 0
+        roomy = room >= tree + self._filter.sizeHint().height() + GAP + theme().px(LOG_ROOM)
+        self._filter.setVisible(bool(self.log.entries) and (used or roomy))
+        self._find.setVisible(bool(self.log.entries) and not roomy)
+        left = room - tree_least - (self._filter.sizeHint().height() + GAP if not self._filter.isHidden() else 0)
+        wanted = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
+        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint asks for no room
+        if tree:
+            least = self._lower.minimumSizeHint().height()
+            upper = max(0, min(self._dragged or self.tree.wanted, self.tree.wanted, room - GAP - least))
+            self.parts.setSizes([upper, max(0, room - GAP - upper)])
+
+    def _on_dragged(self, *_: int) -> None:
+        """A height that a person gave the tree is kept, until it is its whole height again."""
+        upper = self.parts.sizes()[0]
+        self._dragged = 0 if upper >= self.tree.wanted else upper
+
+    def _open_filter(self) -> None:
+        """The button that stands for the filter in a short pane."""
+        self._filter.show()
+        self.words.setFocus()
+
+    def _show_details(self) -> None:
+        entry = self.list.current_entry()
+        self._details.setVisible(entry is not None)
+        self._give_room()
+        if entry is None:
+            return
+        self._title.setText(entry_title(entry))
+        self._state.setVisible(entry.is_call)
+        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err"}.get(entry.status, "accent"))  # type: ignore[arg-type]
+        self.details.setFont(theme().font(12, mono=True))
+        text = entry_details(entry)
+        if text != self.details.toPlainText():
+            self.details.setPlainText(text)
+
+    def retranslate(self) -> None:
+        for row, text in enumerate((_("All"), _("Tool calls"), _("Errors"), _("Events"))):
+            self.group.setItemText(row, text)
+        self._show()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _control(self, action: str, run_id: str) -> None:
+        if action == "open":
+            self.agent_opened.emit(run_id)
+            return
+        runs = self.bridge.engine.runs
+        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+        self.jobs.once((action, run_id), lambda: act[action](run_id))
+
+    def _say(self, run_id: str, text: str) -> None:
+        self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.message(run_id, text))
+
+    def export(self) -> None:
+        """Ask for a file and write what the filter shows into it."""
+        dialog = QFileDialog(self.window(), _("Export the activity"), "activity.json", _("JSON (*.json)"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
+        dialog.open()
+
+    def export_to(self, path: Path) -> None:
+        """Write the visible entries as a JSON array."""
+        rows = [entry.as_json() for entry in self._visible_entries()]
+        try:
+            path.write_text(json.dumps(rows, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+        except OSError as error:
+            self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
+        else:
+            toast(self, _("Saved as {name}", name=path.name))

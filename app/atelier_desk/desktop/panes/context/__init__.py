@@ -1,0 +1,1 @@
+"""The pane of what a model was sent."""

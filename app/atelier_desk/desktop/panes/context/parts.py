@@ -1,0 +1,172 @@
+"""How large each part of a model request is: one bar, and its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from atelier_desk.desktop.panes.wording import number, short_number
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated
+from atelier_desk.figures import percent
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.request.views import PartSize
+
+PART_WORDS = {
+    "system": N_("System"),
+    "tools": N_("Tools"),
+    "memory": N_("Memory"),
+    "history": N_("History"),
+    "results": N_("Results"),
+    "message": N_("Your message"),
+    "images": N_("Pictures"),
+}
+_COLOURS = {
+    "system": "accent",
+    "tools": "ok",
+    "memory": "keyword",
+    "history": "muted",
+    "results": "warn",
+    "message": "function",
+    "images": "err",
+}
+_Entry = tuple[int, int, "PartSize | None", str]
+"""Line, left edge, part and text of an entry of the key."""
+BAR, KEY = 10, 20
+"""Height of the bar and of a line of the key, in pixels at 100 %."""
+
+
+def part_colour(kind: str) -> QColor:
+    """The colour a part has in the bar and in the lists."""
+    return theme().colour(_COLOURS.get(kind, "muted"))
+
+
+def _lines(placed: Sequence[_Entry]) -> int:
+    return max((line for line, *_rest in placed), default=0) + 1
+
+
+class PartsBar(Translated, QWidget):
+    """``context-parts``: the parts in their order, and below them names and sizes."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("context-parts")
+        self.parts: tuple[PartSize, ...] = ()
+        self.whole = ""
+        self._most: int | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        theme().changed.connect(self._fit)
+
+    def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
+        """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
+        self.parts = tuple(part for part in parts if part.tokens > 0)
+        self.whole = whole
+        self.retranslate()
+
+    def limit(self, lines: int | None) -> None:
+        """Give the key so many lines at most, one at least; None gives it all it needs. The tool tip always tells everything."""
+        wanted = max(1, lines) if lines is not None else None
+        if wanted != self._most:
+            self._most = wanted
+            self._fit()
+            self.update()
+
+    # -- geometry -------------------------------------------------------------------------------------------------------------
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.heightForWidth(max(120, self.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as the key needs at this width."""
+        self.setFixedHeight(self.heightForWidth(max(120, self.width())))
+
+    def heightForWidth(self, width: int) -> int:
+        return self.height_of(_lines(self._keys(width)))
+
+    @staticmethod
+    def height_of(lines: int) -> int:
+        """Pixels for the bar and so many lines of the key."""
+        return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
+
+    def _keys(self, width: int) -> list[_Entry]:
+        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole.
+
+        Where there is no room for all of them the smallest parts are left out, and … stands for them.
+        """
+        named = list(self.parts)
+        placed = self._place(named, width)
+        while self._most is not None and named and _lines(placed) > self._most:
+            named.remove(min(named, key=lambda part: part.tokens))
+            placed = self._place(named, width)
+        return placed
+
+    def _place(self, named: list[PartSize], width: int) -> list[_Entry]:
+        metrics = QFontMetrics(theme().font(12))
+        placed: list[_Entry] = []
+        line, x = 0, 0
+        entries: list[tuple[PartSize | None, str]] = [(part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in named]
+        if named and len(named) < len(self.parts):
+            entries.append((None, "…"))
+        if self.whole:
+            entries.append((None, self.whole))
+        for part, text in entries:
+            wide = (theme().px(14) if part is not None else 0) + metrics.horizontalAdvance(text) + theme().px(12)
+            if x and x + wide - theme().px(12) > width:
+                line, x = line + 1, 0
+            placed.append((line, x, part, text))
+            x += wide
+        return placed
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        bar = QRectF(0, 0, self.width(), look.px(BAR))
+        outline = QPainterPath()
+        outline.addRoundedRect(bar, bar.height() / 2, bar.height() / 2)
+        painter.setClipPath(outline)
+        painter.fillRect(bar, look.colour("border"))
+        whole = max(1, sum(part.tokens for part in self.parts))
+        x = 0.0
+        for each in self.parts:
+            wide = max(2.0, each.tokens / whole * bar.width())
+            painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(each.kind))
+            x += wide
+            if wide > 4 and each is not self.parts[-1]:
+                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
+        painter.setClipping(False)
+        painter.setFont(look.font(12))
+        side = look.px(8)
+        for line, left, part, text in self._keys(self.width()):
+            top = bar.height() + look.px(6) + line * look.px(KEY)
+            indent = 0
+            if part is not None:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(part_colour(part.kind))
+                painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
+                indent = look.px(14)
+            painter.setPen(look.colour("muted" if part is not None else "text"))
+            room = QRectF(left + indent, top, self.width() - left - indent, look.px(KEY))
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
+            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
+        painter.end()
+
+    def retranslate(self) -> None:
+        lines = [
+            _("{part}: {tokens} tokens, {share}", part=_(PART_WORDS[part.kind]), tokens=number(part.tokens), share=percent(part.share))
+            for part in self.parts
+        ]
+        self.setToolTip("\n".join(lines))
+        self.setAccessibleName(_("Size by part"))
+        self.setAccessibleDescription("; ".join([*lines, self.whole]))
+        self._fit()
+        self.update()

@@ -1,0 +1,181 @@
+"""A sent request in words and as JSON: what its rows are called, what stands in the details, what is copied."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.desktop.panes.wording import clock_time, number, short_number
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.format import size
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.chat import ChatMessage, ToolSpec
+    from atelier_desk.engine.services.request.views import LeftOut, RequestSummary, SentItem, SentRequest
+
+EXCERPT = 120
+_KINDS: dict[str, tuple[str, str, Role]] = {
+    "system": (N_("System"), "settings", "muted"),
+    "user": (N_("You"), "message-square", "accent"),
+    "reply": (N_("Reply"), "sparkles", "accent"),
+    "result": (N_("Result"), "terminal", "ok"),
+    "note": (N_("Note"), "info", "muted"),
+    "summary": (N_("Summary"), "archive", "warn"),
+    "missing": (N_("Missing result"), "triangle-alert", "warn"),
+}
+_METHODS = {
+    "cut_results": N_("Tool results shortened"),
+    "summary": N_("Older messages summarised by the model"),
+    "digest": N_("Older messages condensed without the model"),
+    "cut_message": N_("Long message shortened"),
+}
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text[: EXCERPT * 2].split())
+    return line if len(line) <= EXCERPT else line[: EXCERPT - 1] + "…"
+
+
+def tokens_words(count: int) -> str:
+    """A count of tokens, short."""
+    return ngettext("{count} token", "{count} tokens", count, count=short_number(count))
+
+
+def item_icon(item: SentItem) -> tuple[str, Role]:
+    if item.pinned:
+        return "pin", "accent"
+    _words, icon, role = _KINDS.get(item.kind, ("", "circle", "muted"))
+    return icon, role
+
+
+def item_name(item: SentItem) -> str:
+    """What a message is: System, You, Reply, Result of a tool …"""
+    if item.kind == "result" and item.tool:
+        return _("Result of {tool}", tool=item.tool)
+    words = _KINDS.get(item.kind)
+    return _(words[0]) if words is not None else item.kind
+
+
+def item_facts(item: SentItem) -> str:
+    facts = [tokens_words(item.tokens)]
+    if item.pinned:
+        facts.append(_("pinned"))
+    if item.cut:
+        facts.append(_("shortened"))
+    if item.returned_bytes:
+        facts.append(_("{size} for the server", size=size(item.returned_bytes)))
+    return " · ".join(facts)
+
+
+def message_text(message: ChatMessage) -> str:
+    """A message as it is read: reasoning, text, the calls it makes, and that it has pictures."""
+    parts = []
+    if message.reasoning:
+        parts.append(f"<thinking>\n{message.reasoning}\n</thinking>")
+    if message.content:
+        parts.append(message.content)
+    parts += [f"{call.name}({json.dumps(call.arguments, ensure_ascii=False, indent=1)})" for call in message.tool_calls]
+    if message.images:
+        pictures = ngettext("{n} picture", "{n} pictures", len(message.images))
+        parts.append(f"[{pictures}]")
+    return "\n\n".join(parts)
+
+
+def item_text(item: SentItem, message: ChatMessage) -> str:
+    """A message of a request with what is known of it besides: that its server gets data back, and how much."""
+    parts = [message_text(message)]
+    if item.returned_bytes:
+        told = _("{size} that the server sent with this reply went back to it unchanged.", size=size(item.returned_bytes))
+        parts.append(f"[{told}]")
+    if item.withheld_bytes:
+        told = _(
+            "{size} that a server sent with this reply were left out: they belong to another provider or model, or were not kept.",
+            size=size(item.withheld_bytes),
+        )
+        parts.append(f"[{told}]")
+    return "\n\n".join(filter(None, parts))
+
+
+def message_line(message: ChatMessage) -> str:
+    """A message on one line."""
+    calls = ", ".join(call.name for call in message.tool_calls)
+    return excerpt(message.content) or (f"→ {calls}" if calls else "")
+
+
+def tool_text(tool: ToolSpec) -> str:
+    return f"{tool.description}\n\n{json.dumps(tool.parameters, ensure_ascii=False, indent=2)}"
+
+
+def left_title(left: LeftOut) -> str:
+    return _(_METHODS.get(left.method, left.method))
+
+
+def left_facts(left: LeftOut) -> str:
+    facts = [ngettext("{n} entry", "{n} entries", len(left.entries))]
+    if left.tokens_before:
+        facts.append(_("{before} → {after} tokens", before=short_number(left.tokens_before), after=short_number(left.tokens_after)))
+    if left.undone:
+        facts.append(_("undone"))
+    return " · ".join(facts)
+
+
+def left_text(left: LeftOut) -> str:
+    """Why it was done, what stands in place of the entries, and every entry whole."""
+    window = number(left.window) if left.window else ""
+    why = _("The request had about {before} tokens; the model can see {window}.", before=number(left.tokens_before), window=window)
+    parts = [f"{clock_time(left.time)} · {why}" if window and left.tokens_before else clock_time(left.time)]
+    if left.summary:
+        parts.append(_headed(_("Sent instead"), left.summary))
+    for entry in left.entries:
+        words = _KINDS.get(entry.kind)
+        name = entry.tool or (_(words[0]) if words is not None else entry.kind)
+        parts.append(_headed(f"{name} · {tokens_words(entry.tokens_before)}", entry.before))
+        if entry.after:
+            parts.append(_headed(_("Sent of it"), entry.after))
+    return "\n\n".join(parts)
+
+
+def _headed(heading: str, text: str) -> str:
+    return f"── {heading} ──\n{text}"
+
+
+def request_title(summary: RequestSummary, place: int) -> str:
+    """``Request 3 · read_file``: its number in the run and what it led to."""
+    calls = ", ".join(dict.fromkeys(summary.calls))
+    return _("Request {number}", number=place) + (f" → {calls}" if calls else "")
+
+
+def request_facts(summary: RequestSummary) -> str:
+    count = short_number(summary.tokens_input)
+    if summary.window:
+        size = _("{used} of {window} tokens", used=count, window=short_number(summary.window))
+    else:
+        size = tokens_words(summary.tokens_input)
+    return " · ".join(filter(None, ("≈ " + size if summary.estimated else size, clock_time(summary.time), summary.model)))
+
+
+def as_json(request: SentRequest) -> str:
+    """The request as a program would send it, with where it went; ``wire`` when its text was made for the xml dialect."""
+    summary = request.summary
+    document: dict[str, Any] = {
+        "provider": summary.provider,
+        "model": summary.model,
+        "dialect": summary.dialect,
+        "temperature": request.temperature,
+        "max_tokens": request.limit,
+        "context_window": request.window,
+        "messages": [_message_json(message) for message in request.messages],
+        "tools": [tool.model_dump(mode="json", exclude={"variants"}) for tool in request.tools],
+    }
+    if request.wire is not None:
+        document["wire"] = [_message_json(message) for message in request.wire]
+    return json.dumps(document, ensure_ascii=False, indent=2)
+
+
+def _message_json(message: ChatMessage) -> dict[str, Any]:
+    """A message without the packed values that go back to its server: of them, what they are and how large."""
+    packed: Any = {"data"}
+    exclude: Any = {"provider_data": packed, "tool_calls": {"__all__": {"provider_data": packed}}}
+    return message.model_dump(mode="json", exclude_defaults=True, exclude=exclude)

@@ -1,0 +1,1 @@
+"""The pane of what waits for the person."""

@@ -1,0 +1,158 @@
+"""The inbox: everything that waits for its person over all workflows, in the order it came: questions, approvals, agents that ask."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
+from atelier_desk.i18n import N_, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
+
+_Card = QuestionCard | ApprovalCard | ParentQuestionCard
+MINUTE_MS = 60_000
+LEAST_CARD = 220
+"""Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
+
+
+class InboxPane(Pane):
+    """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists them.
+
+    A card lives as long as its item, with what is typed in it and with the keyboard.
+    """
+
+    topics = ("workflow",)
+
+    def __init__(self, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("question-inbox")
+        self._presenter = presenter
+        self._names: dict[str, str] = {}
+        self._cards: dict[str, _Card] = {}
+        self._clock = QTimer(self)
+        self._clock.setInterval(MINUTE_MS)
+        self._clock.timeout.connect(self._show)
+        self.count = control(Pill("0", "", self), "pending-count")
+        self.tools.addWidget(self.count)
+        self.empty = EmptyState(
+            "inbox", N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."), parent=self
+        )
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.viewport().installEventFilter(self)
+        content = self._content = control(QWidget(self._area), look="plain")
+        self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
+        self._area.setWidget(content)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._area)
+        self.column.addWidget(self._stack, 1)
+        presenter.pending_changed.connect(lambda _count: self._pending_changed())
+        theme().changed.connect(self._limit_cards)
+        say(self.heading, N_("QUESTIONS"))
+        self.retranslate()
+
+    def set_workflow(self, workflow_id: str) -> None:
+        """The inbox is the same for every workflow."""
+        self.workflow_id = workflow_id
+
+    def _on_changed(self, topic: Topic, _id: str) -> None:
+        """Only names of workflows come from here, so nothing is read while nothing waits."""
+        if topic in self.topics and self._waiting():
+            self.reload_soon()
+
+    def reload(self) -> None:
+        self.jobs.start(self._load_names(), "load")
+
+    async def _load_names(self) -> None:
+        workflows = await self.bridge.engine.workflows.list()
+        self._names = {workflow.id: workflow.name for workflow in workflows}
+        self._show()
+
+    def _pending_changed(self) -> None:
+        if any(workflow_id not in self._names for _when, _key, workflow_id in self._waiting()):
+            self.reload()
+        self._show()
+
+    def _waiting(self) -> list[tuple[datetime, str, str]]:
+        """Everything that waits, oldest first: when it came, its key, its workflow."""
+        presenter = self._presenter
+        found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.pending()]
+        found += [(each.created_at, f"approval:{each.id}", each.workflow_id) for each in presenter.approvals.pending()]
+        found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
+        return sorted(found)
+
+    def _show(self) -> None:
+        waiting = self._waiting()
+        keys = [key for _when, key, _workflow in waiting]
+        for key in [key for key in self._cards if key not in keys]:
+            card = self._cards.pop(key)
+            self._list.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for place, (_when, key, workflow_id) in enumerate(waiting):
+            card = self._cards.get(key) or self._make(key)
+            self._cards[key] = card
+            card.set_where(self._names.get(workflow_id, "…"))
+            if self._list.indexOf(card) != place:
+                self._list.insertWidget(place, card)
+        self._limit_cards()
+        self._stack.setCurrentWidget(self._area if keys else self.empty)
+        self.count.show_state(number(len(keys)), "warn" if keys else "")
+        self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", len(keys)))
+
+    def _make(self, key: str) -> _Card:
+        kind, _sep, item_id = key.partition(":")
+        presenter, content = self._presenter, self._content
+        if kind == "approval":
+            request = presenter.approvals.get(item_id)
+            assert request is not None
+            card = ApprovalCard(self.bridge, request, content)
+            card.show_wanted.connect(presenter.workflow_wanted)
+            return card
+        if kind == "parent":
+            asked = next(each for each in presenter.parents.pending() if each.run_id == item_id)
+            return ParentQuestionCard(asked, presenter.parents, content)
+        question = presenter.queue.get(item_id)
+        assert question is not None
+        return QuestionCard(question, presenter, content)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show()
+        self._clock.start()  # the cards say how long they wait
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()
+
+    def _limit_cards(self) -> None:
+        """An approval is no taller than the pane, so that its buttons are in view when it is."""
+        room = max(self._area.viewport().height(), theme().px(LEAST_CARD))
+        for card in self._cards.values():
+            if isinstance(card, ApprovalCard):
+                card.limit_height(room)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._limit_cards()
+        return False
+
+    def retranslate(self) -> None:
+        self._show()

@@ -1,0 +1,111 @@
+"""The form of one memory, with where it came from."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_parts
+from atelier_desk.desktop.panes.wording import date_time, locale, number
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
+from atelier_desk.domain import limits
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
+from atelier_desk.i18n import _, ngettext
+
+
+def split_tags(text: str) -> tuple[str, ...]:
+    """Tags from ``a, #b c``-like input: separated by commas, without the hash sign, each once."""
+    return tuple(dict.fromkeys(tag.strip().lstrip("#").strip() for tag in text.split(",") if tag.strip().lstrip("#").strip()))
+
+
+def provenance(memory: Memory) -> str:
+    """Who wrote it and when, and how often it was found."""
+    by = {
+        "user": _("Written by you, {time}"),
+        "import": _("Imported, {time}"),
+    }.get(memory.source, _("Written by {agent}, {time}"))
+    lines = [by.format(agent=memory.agent_source or _("an agent"), time=date_time(memory.created_at))]
+    if memory.updated_at > memory.created_at:
+        lines.append(_("Changed {time}", time=date_time(memory.updated_at)))
+    if memory.expires_at is not None:
+        lines.append(_("Expires {time}", time=date_time(memory.expires_at)))
+    if memory.retrieved_by:
+        lines.append(ngettext("Found by {n} run", "Found by {n} runs", len(memory.retrieved_by)))
+    return "\n".join(lines)
+
+
+class MemoryDialog(FormDialog):
+    """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope."""
+
+    accepted_fields = Signal(dict)
+
+    def __init__(self, row: MemoryRow | None, parent: QWidget | None = None) -> None:
+        super().__init__(_("New memory") if row is None else _("Edit memory"), parent)
+        self.setObjectName("memory-dialog")
+        self._row = row
+        memory = row.memory if row is not None else None
+        self.content = control(QPlainTextEdit(memory.content if memory else "", self), "memory-content")
+        self.content.setTabChangesFocus(True)
+        self.content.setMinimumHeight(theme().px(96))
+        self.add_field(_("Content"), self.content)
+        self.type = control(QComboBox(self), "memory-type")
+        for kind in MemoryType:
+            self.type.addItem(_(TYPE_WORDS[kind]), kind)
+        self.scope = control(QComboBox(self), "memory-scope")
+        self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
+        self.scope.addItem(_("All workflows"), MemoryScope.GENERAL)
+        if memory is None:
+            self.add_field(_("Type"), self.type)
+            self.add_field(_("Applies to"), self.scope)
+            self.type.currentIndexChanged.connect(self._type_chosen)
+        else:
+            self.type.hide()
+            self.scope.hide()
+        self.tags = control(QLineEdit(", ".join(memory.tags) if memory else "", self), "memory-tags")
+        self.tags.setPlaceholderText(_("separated by commas"))
+        self.add_field(_("Tags"), self.tags)
+        self.importance = control(QDoubleSpinBox(self), "memory-importance")
+        self.importance.setLocale(locale())
+        pad(self.importance)
+        self.importance.setRange(0.0, 1.0)
+        self.importance.setSingleStep(0.1)
+        self.importance.setDecimals(2)
+        self.importance.setValue(memory.importance if memory else DEFAULT_IMPORTANCE[MemoryType.USER_PREF])
+        hint = "\n".join(filter(None, (provenance(memory), score_parts(row.hit) if row and row.hit else ""))) if memory else ""
+        self.add_field(_("Importance (0 to 1)"), self.importance, hint)
+        self._type_chosen()
+        for signal in (self.content.textChanged, self.tags.textChanged):
+            signal.connect(self.check)
+        self.finish(_("Add") if memory is None else _("Save"))
+        self.content.setFocus()
+
+    def _type_chosen(self) -> None:
+        if self._row is None:
+            kind = MemoryType(self.type.currentData())
+            self.importance.setValue(DEFAULT_IMPORTANCE[kind])
+            self.scope.setCurrentIndex(0 if DEFAULT_SCOPE[kind] is MemoryScope.WORKFLOW else 1)
+
+    def problem(self) -> str:
+        text, tags = self.content.toPlainText(), split_tags(self.tags.text())
+        if not text.strip():
+            return _("A memory needs some content.")
+        if len(text) > limits.MEMORY_CONTENT:
+            return _("Too long: {limit} characters at most", limit=number(limits.MEMORY_CONTENT))
+        if len(tags) > limits.MEMORY_TAGS:
+            return _("At most {most} tags", most=limits.MEMORY_TAGS)
+        if any(len(tag) > limits.MEMORY_TAG for tag in tags):
+            return _("A tag has at most {most} characters.", most=limits.MEMORY_TAG)
+        return ""
+
+    def submit(self) -> None:
+        fields: dict[str, object] = {
+            "content": self.content.toPlainText().strip(),
+            "tags": split_tags(self.tags.text()),
+            "importance": round(self.importance.value(), 2),
+        }
+        if self._row is None:
+            fields |= {"type": MemoryType(self.type.currentData()), "scope": MemoryScope(self.scope.currentData())}
+        self.accepted_fields.emit(fields)

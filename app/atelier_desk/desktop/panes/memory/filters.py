@@ -1,0 +1,144 @@
+"""Which memories are listed: one button with a menu of types, scopes and tags, and a line that says what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+
+from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.domain.memory import MemoryScope, MemoryType
+from atelier_desk.i18n import N_, _
+
+ANY: dict[str, object] = {"type": None, "scope": MemoryScope.BOTH, "tag": ""}
+"""The choice of each menu that leaves nothing out; it comes first."""
+_TITLES = {"type": N_("Type: {choice}"), "scope": N_("Scope: {choice}"), "tag": N_("Tag: {choice}")}
+_SCOPES = {
+    MemoryScope.BOTH: N_("Everywhere"),
+    MemoryScope.WORKFLOW: N_("This workflow"),
+    MemoryScope.GENERAL: N_("All workflows"),
+}
+
+
+class MemoryFilters(Translated, QWidget):
+    """``memory-filters``: the line under the search, hidden while nothing is left out. ``button`` stands beside the search.
+
+    ``changed`` when a person chose something; ``choose`` does it for them.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("memory-filters")
+        self._chosen: dict[str, object] = dict(ANY)
+        self._tags: tuple[str, ...] = ()
+        self.button = control(IconButton("list-filter", parent=self), "memory-filter")
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._menu = QMenu(self.button)
+        self.menus: dict[str, QMenu] = {}
+        for name in ANY:
+            menu = self._menu.addMenu("")
+            menu.setObjectName(f"memory-{name}-filter")
+            self.menus[name] = menu
+        self._menu.addSeparator()
+        self._clear_action = self._menu.addAction("", self.clear)
+        self.button.setMenu(self._menu)
+        self._said = control(ElidedLabel("", self), "memory-filter-summary", look="small")
+        self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)
+        fill(QHBoxLayout(self), (self._said, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
+        say(self._clear_action, N_("Clear the filters"))
+        self.retranslate()
+
+    @property
+    def type(self) -> MemoryType | None:
+        kind = self._chosen["type"]
+        return kind if isinstance(kind, MemoryType) else None
+
+    @property
+    def scope(self) -> MemoryScope:
+        return MemoryScope(str(self._chosen["scope"]))
+
+    @property
+    def tag(self) -> str:
+        return str(self._chosen["tag"])
+
+    @property
+    def active(self) -> bool:
+        """Whether something is left out."""
+        return self._chosen != ANY
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that can be chosen."""
+        return self._tags
+
+    def set_tags(self, tags: Sequence[str]) -> None:
+        """The tags in use; a chosen one that is gone stays on the list, so that it can be taken off."""
+        kept = (self.tag,) if self.tag and self.tag not in tags else ()
+        if (wanted := (*tags, *kept)) != self._tags:
+            self._tags = wanted
+            self._fill("tag")
+
+    def choose(self, name: str, value: object) -> None:
+        """Set one of type, scope and tag, and say so."""
+        if self._chosen[name] != value:
+            self._chosen[name] = value
+            self._show()
+            self.changed.emit()
+
+    def clear(self) -> None:
+        """Leave nothing out; the keyboard goes back to the button, because the line goes away."""
+        if self.active:
+            self._chosen = dict(ANY)
+            self.button.setFocus()
+            self._show()
+            self.changed.emit()
+
+    def _choices(self, name: str) -> list[tuple[object, str]]:
+        if name == "type":
+            return [(None, _("All types")), *((kind, _(TYPE_WORDS[kind])) for kind in MemoryType)]
+        if name == "scope":
+            return [(scope, _(text)) for scope, text in _SCOPES.items()]
+        return [("", _("All tags")), *((tag, f"#{tag}") for tag in self._tags)]
+
+    def _fill(self, name: str) -> None:
+        menu = self.menus[name]
+        menu.clear()
+        group = QActionGroup(menu)
+        for value, text in self._choices(name):
+            action = QAction(text.replace("&", "&&"), menu)
+            action.setCheckable(True)
+            action.setData(value)
+            action.setChecked(value == self._chosen[name])
+            action.triggered.connect(lambda _on=False, value=value: self.choose(name, value))
+            group.addAction(action)
+            menu.addAction(action)
+
+    def _word(self, name: str) -> str:
+        return next((text for value, text in self._choices(name) if value == self._chosen[name]), "")
+
+    def _show(self) -> None:
+        for name, menu in self.menus.items():
+            menu.setTitle(_(_TITLES[name], choice=self._word(name)).replace("&", "&&"))
+            for action in menu.actions():
+                action.setChecked(action.data() == self._chosen[name])
+        said = " · ".join(self._word(name) for name in ANY if self._chosen[name] != ANY[name])
+        self._said.setText(said)
+        self.setVisible(self.active)
+        self._clear_action.setEnabled(self.active)
+        self.button.set_icon("list-filter", "accent" if self.active else "muted")
+        self.button.describe(_("Filter: {choices}", choices=said) if said else _("Filter the memories"))
+
+    def retranslate(self) -> None:
+        for name in self.menus:
+            self._fill(name)
+        self._show()
+
+    def query(self) -> dict[str, Any]:
+        """What the engine is asked for: ``scope``, ``type`` and ``tags``."""
+        return {"scope": self.scope, "type": self.type, "tags": (self.tag,) if self.tag else ()}

@@ -1,0 +1,209 @@
+"""Memories of the workflow and of all workflows: search, filters, add, edit, delete with undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
+
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.panes.memory.filters import MemoryFilters
+from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
+from atelier_desk.domain import limits
+from atelier_desk.domain.memory import Memory
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
+
+PAGE = 100
+DEBOUNCE_MS = 250
+SEARCH_WORDS = {
+    "hybrid": N_("found by words and meaning"),
+    "vector": N_("found by meaning"),
+    "text": N_("found by words"),
+    "full_text": N_("found by words"),
+}
+
+
+class MemoryPane(Pane):
+    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls."""
+
+    topics = ("memory",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("memory-pane")
+        self._complete = True
+        self._in_place = False
+        self._add = self.add_tool("plus", self.add)
+        self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
+        self.search.setClearButtonEnabled(True)
+        self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.filters = MemoryFilters(self)
+        row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
+        fill(self.column, row, self.filters)
+        self.found = label("", "small", self)
+        self.found.hide()
+        self.column.addWidget(self.found)
+        self.list = MemoryListView(self)
+        self.empty = EmptyState("brain", parent=self)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self.column.addWidget(self._stack, 1)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(DEBOUNCE_MS)
+        self._typing.timeout.connect(self.reload)
+        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self.search.returnPressed.connect(self.reload)
+        self.filters.changed.connect(self.reload)
+        self.list.opened.connect(self.edit)
+        self.list.deleted.connect(self.delete)
+        self.list.end_reached.connect(self._next_page)
+        self.list.menu_wanted.connect(self._menu)
+        self.add_key("Ctrl+Shift+M", self.add)
+        theme().changed.connect(self._dress)
+        say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        say(self.list, name=N_("Memories"))
+        self.retranslate()
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def _query(self) -> dict[str, Any]:
+        return {"workflow_id": self.workflow_id, **self.filters.query()}
+
+    def reload(self) -> None:
+        """Read from the start, or what is on screen again when only the memories changed."""
+        self._typing.stop()
+        in_place, self._in_place = self._in_place, False
+        self.jobs.start(self._load(self.workflow_id, in_place), "load")
+
+    def _on_changed(self, topic: Topic, _id: str) -> None:
+        self._in_place = self._in_place or topic in self.topics
+        super()._on_changed(topic, _id)
+
+    async def _load(self, workflow_id: str, in_place: bool = False) -> None:
+        size = min(max(PAGE, self.list.memories.rowCount()), limits.LIST_MAX) if in_place else PAGE
+        query, filters = self.search.text().strip(), self._query()
+        how = ""
+        if not workflow_id:
+            rows: list[MemoryRow] = []
+        elif query:
+            found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
+            rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
+        else:
+            rows = await self._page(0, filters, size)
+        self._complete = bool(query) or len(rows) < size
+        if not query and workflow_id:
+            await self._load_tags(workflow_id)
+        if in_place:
+            self.list.replace_rows(rows)
+        else:
+            self.list.memories.set_rows(rows)
+        self.found.setVisible(bool(query))
+        self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
+        self._show()
+
+    async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
+        page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
+        return [MemoryRow(memory) for memory in page]
+
+    def _next_page(self) -> None:
+        if not self._complete:
+            self._complete = True
+            self.jobs.start(self._more(), "load")
+
+    async def _more(self) -> None:
+        rows = await self._page(self.list.memories.rowCount(), self._query())
+        self._complete = len(rows) < PAGE
+        self.list.memories.append(rows)
+
+    async def _load_tags(self, workflow_id: str) -> None:
+        """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
+        described = await self.bridge.engine.memories.describe(workflow_id)
+        self.filters.set_tags(list(described.get("tags") or []))
+
+    def _show(self) -> None:
+        count = self.list.memories.rowCount()
+        self.heading.setText(_("MEMORY"))
+        self._stack.setCurrentWidget(self.list if count else self.empty)
+        if self.search.text().strip() or self.filters.active:
+            self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
+        else:
+            self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
+        self._add.setEnabled(bool(self.workflow_id))
+
+    def retranslate(self) -> None:
+        self._show()
+        self.list.viewport().update()
+
+    def _dress(self) -> None:
+        self._lens.setIcon(theme().icon("search"))
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _row(self, memory_id: str) -> MemoryRow | None:
+        number = self.list.memories.row_of(memory_id)
+        return self.list.memories.rows[number] if number >= 0 else None
+
+    def add(self) -> None:
+        """Open the form of a new memory."""
+        if self.workflow_id:
+            workflow_id = self.workflow_id
+            self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
+
+    def edit(self, memory_id: str) -> None:
+        """Open a memory: its text, where it came from, and in a search why it was found."""
+        row = self._row(memory_id)
+        if row is not None:
+            self._open_form(row, lambda fields: self.bridge.engine.memories.update(memory_id, **fields))
+
+    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Memory]]) -> None:
+        dialog = MemoryDialog(row, self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                await work(fields)
+            except Exception as error:
+                dialog.show_error(error_text(error))
+                return
+            dialog.close_done()
+            self.reload()
+
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
+        dialog.open()
+
+    def delete(self, memory_id: str) -> None:
+        """Forget a memory and offer to undo it."""
+        self.jobs.once(("delete", memory_id), lambda: self._delete(memory_id))
+
+    async def _delete(self, memory_id: str) -> None:
+        await self.bridge.engine.memories.delete(memory_id)
+        self.list.memories.remove(memory_id)
+        self._show()
+        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
+
+    async def _undelete(self, memory_id: str) -> None:
+        await self.bridge.engine.memories.undo_delete(memory_id)
+        await self._load(self.workflow_id)
+
+    def _menu(self, at: QPoint) -> None:
+        """The context menu of the current memory."""
+        row = self.list.current_row()
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("memory-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(theme().icon("pencil"), _("Open…"), lambda: self.edit(row.memory.id))
+        menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
+        menu.popup(at)

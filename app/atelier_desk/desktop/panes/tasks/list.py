@@ -1,0 +1,283 @@
+"""The list of tasks: model, delegate and view. It draws and reorders; what a change means is the pane's business."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractListModel,
+    QByteArray,
+    QEvent,
+    QMimeData,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from atelier_desk.desktop.panes.rows import menu_place, paint_ground
+from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain import limits
+from atelier_desk.domain.task import TaskStatus
+from atelier_desk.i18n import N_, _
+
+TaskRole = Qt.ItemDataRole.UserRole + 1
+"""A model index's ``TaskRow``."""
+_MIME = "application/x-atelier-task"
+_Index = QModelIndex | QPersistentModelIndex
+
+STATUS_WORDS = {
+    TaskStatus.PENDING: N_("To do"),
+    TaskStatus.IN_PROGRESS: N_("In progress"),
+    TaskStatus.COMPLETED: N_("Done"),
+    TaskStatus.BLOCKED: N_("Blocked"),
+}
+STATUS_ICONS: dict[TaskStatus, tuple[str, Role]] = {
+    TaskStatus.PENDING: ("circle", "muted"),
+    TaskStatus.IN_PROGRESS: ("loader-circle", "accent"),
+    TaskStatus.COMPLETED: ("check", "ok"),
+    TaskStatus.BLOCKED: ("lock", "warn"),
+}
+
+
+def waits_text(row: TaskRow) -> str:
+    """``Waits for: A, B``, empty when it waits for nothing."""
+    return _("Waits for: {tasks}", tasks=", ".join(task.name for task in row.waits_for)) if row.waits_for else ""
+
+
+class TaskModel(QAbstractListModel):
+    """Rows of ``task_order.arrange``. ``move_wanted(id, id before it or "")`` and ``rename_wanted(id, name)`` ask for a change."""
+
+    move_wanted = Signal(str, str)
+    rename_wanted = Signal(str, str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[TaskRow] = []
+
+    def set_rows(self, rows: list[TaskRow]) -> None:
+        """Replace the rows; a change of content alone keeps selection and scroll position."""
+        if [row.task.id for row in rows] == [row.task.id for row in self.rows]:
+            self.rows = rows
+            if rows:
+                self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def row_of(self, task_id: str) -> int:
+        """The row of a task, -1 when it is not listed."""
+        return next((number for number, row in enumerate(self.rows) if row.task.id == task_id), -1)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self.rows[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return row.task.name
+        if role == TaskRole:
+            return row
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(filter(None, (row.task.name, row.task.description, waits_text(row))))
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ", ".join(filter(None, (row.task.name, _(STATUS_WORDS[row.shown_status]), waits_text(row))))
+        return None
+
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        name = str(value).strip()
+        row = self.rows[index.row()]
+        if role != Qt.ItemDataRole.EditRole or not name or name == row.task.name:
+            return False
+        self.rename_wanted.emit(row.task.id, name)
+        return True
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.ItemIsDropEnabled
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable | Qt.ItemFlag.ItemIsDragEnabled
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.MoveAction
+
+    def mimeTypes(self) -> list[str]:
+        return [_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        data = QMimeData()
+        data.setData(_MIME, QByteArray(self.rows[indexes[0].row()].task.id.encode()))
+        return data
+
+    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: _Index) -> bool:
+        """Dropped between rows (``row``), on a row (``parent``) or below all. The order itself comes back with the next reload."""
+        task_id = bytes(data.data(_MIME).data()).decode()
+        to = row if row >= 0 else (parent.row() if parent.isValid() else len(self.rows))
+        self.move(task_id, to)
+        return False
+
+    def move(self, task_id: str, to: int) -> None:
+        """Ask for ``task_id`` to stand before row ``to``."""
+        ids = [row.task.id for row in self.rows]
+        wanted = moved(ids, task_id, max(0, min(to, len(ids))))
+        if task_id in ids and wanted != ids:
+            place = wanted.index(task_id)
+            self.move_wanted.emit(task_id, wanted[place - 1] if place else "")
+
+
+class TaskDelegate(QStyledItemDelegate):
+    """Icon, name, and under it what a blocked task waits for. A click on the icon is ``status_clicked(id)``."""
+
+    status_clicked = Signal(str)
+
+    def _indent(self, row: TaskRow) -> int:
+        return theme().px(8 + 14 * row.depth)
+
+    def _icon_rect(self, area: QRect, row: TaskRow) -> QRect:
+        side = theme().px(16)
+        line = QFontMetrics(theme().font(14)).height()
+        return QRect(area.left() + self._indent(row), area.top() + theme().px(5) + (line - side) // 2, side, side)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        row: TaskRow = index.data(TaskRole)
+        height = QFontMetrics(theme().font(14)).height() + theme().px(10)
+        if row.waits_for:
+            height += QFontMetrics(theme().font(12)).height()
+        return QSize(theme().px(120), height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row: TaskRow = index.data(TaskRole)
+        tokens = theme().tokens
+        painter.save()
+        area = paint_ground(painter, option)
+        name, role = STATUS_ICONS[row.shown_status]
+        icon = self._icon_rect(area, row)
+        painter.drawPixmap(icon.topLeft(), theme().pixmap(name, role, icon.width(), painter.device().devicePixelRatioF()))
+        left = icon.right() + theme().px(9)
+        width = area.right() - theme().px(8) - left
+        font = theme().font(14)
+        painter.setFont(font)
+        painter.setPen(QColor(tokens.muted if row.shown_status is TaskStatus.COMPLETED else tokens.text))
+        metrics = QFontMetrics(font)
+        line = QRect(left, area.top() + theme().px(5), width, metrics.height())
+        painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(row.task.name, Qt.TextElideMode.ElideRight, width))
+        if row.waits_for:
+            small = theme().font(12)
+            painter.setFont(small)
+            painter.setPen(QColor(tokens.muted))
+            below = QRect(left, line.bottom() + 1, width, QFontMetrics(small).height())
+            text = QFontMetrics(small).elidedText(waits_text(row), Qt.TextElideMode.ElideRight, width)
+            painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+        editor = QLineEdit(parent)
+        editor.setMaxLength(limits.TASK_NAME)
+        editor.setAccessibleName(_("Task name"))
+        return editor
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+        row: TaskRow = index.data(TaskRole)
+        left = self._icon_rect(option.rect, row).right() + 2
+        editor.setGeometry(left, option.rect.top(), option.rect.right() - left, max(option.rect.height(), editor.sizeHint().height()))
+
+    def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index) -> bool:
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
+            reach = self._icon_rect(option.rect, index.data(TaskRole)).adjusted(-6, -6, 6, 6)
+            if event.button() == Qt.MouseButton.LeftButton and reach.contains(event.position().toPoint()):
+                self.status_clicked.emit(index.data(TaskRole).task.id)
+                return True
+        return super().editorEvent(event, model, option, index)
+
+
+class TaskListView(QListView):
+    """``task-list``. Keys: F2 renames, Enter opens, Space sets the status, Alt+Up and Alt+Down move, Delete deletes.
+
+    Signals carry the task's id; ``menu_wanted`` asks for the menu of the current task, at this global position.
+    """
+
+    menu_wanted = Signal(QPoint)
+    opened = Signal(str)
+    toggled = Signal(str)
+    deleted = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.tasks = TaskModel(self)
+        delegate = TaskDelegate(self)
+        delegate.status_clicked.connect(self.toggled)
+        self.setObjectName("task-list")
+        self.setModel(self.tasks)
+        self.setItemDelegate(delegate)
+        self.setMouseTracking(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed | QAbstractItemView.EditTrigger.DoubleClicked)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.setDropIndicatorShown(True)
+        self.setDragDropOverwriteMode(False)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        mark(self, "tasks")
+        theme().changed.connect(self._restyle)
+
+    def current_row(self) -> TaskRow | None:
+        """The chosen task."""
+        index = self.currentIndex()
+        return index.data(TaskRole) if index.isValid() else None
+
+    def select(self, task_id: str) -> None:
+        """Choose a task and bring it into view."""
+        number = self.tasks.row_of(task_id)
+        if number >= 0:
+            self.setCurrentIndex(self.tasks.index(number))
+
+    def move_current(self, by: int) -> None:
+        """One row up (-1) or down (1)."""
+        row = self.current_row()
+        if row is not None:
+            number = self.tasks.row_of(row.task.id)
+            self.tasks.move(row.task.id, number - 1 if by < 0 else number + 2)
+
+    def event(self, event: QEvent) -> bool:
+        """F2 and Delete belong to the chosen task while the list has the keyboard, whatever the window does with them."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            own = event.key() in (Qt.Key.Key_F2, Qt.Key.Key_Delete)
+            if own and self.current_row() is not None:
+                event.accept()
+                return True
+        return super().event(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        place = menu_place(self, event)
+        if place is not None:
+            self.menu_wanted.emit(place)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self.current_row()
+        key, alt = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
+        if row is None:
+            super().keyPressEvent(event)
+        elif alt and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self.move_current(-1 if key == Qt.Key.Key_Up else 1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.state() != QAbstractItemView.State.EditingState:
+            self.opened.emit(row.task.id)
+        elif key == Qt.Key.Key_Space:
+            self.toggled.emit(row.task.id)
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.deleted.emit(row.task.id)
+        else:
+            super().keyPressEvent(event)
+
+    def _restyle(self) -> None:
+        self.scheduleDelayedItemsLayout()
+        self.viewport().update()

@@ -1,0 +1,201 @@
+"""The tasks of a workflow: what its agent plans and its person adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
+
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
+from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
+from atelier_desk.desktop.panes.tasks.order import arrange, progress
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, say
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+_TASK_EVENTS = frozenset({ChunkType.TASK_CREATE, ChunkType.TASK_UPDATE, ChunkType.TASK_COMPLETE, ChunkType.TASK_DELETE})
+
+
+class TaskPane(Pane):
+    """``task-pane``: progress, the list, and everything that can be done to a task with mouse or keyboard."""
+
+    topics = ("task",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self.setObjectName("task-pane")
+        self._tasks: list[Task] = []
+        self._wanted = ""
+        self._add = self.add_tool("plus", self.add)
+        self.bar = control(QProgressBar(self), name=N_("Progress of the plan"))
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(4)
+        self.list = TaskListView(self)
+        self.empty = EmptyState(
+            "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
+        )
+        self.empty.button.clicked.connect(lambda *_: self.add())
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        fill(self.column, self.bar, (self._stack, 1))
+        self.list.opened.connect(self.edit)
+        self.list.toggled.connect(self.toggle)
+        self.list.deleted.connect(self.delete)
+        self.list.tasks.move_wanted.connect(self._move)
+        self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
+        self.list.menu_wanted.connect(self._menu)
+        self.add_key("Ctrl+Shift+N", self.add)
+        say(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
+        say(self.list, name=N_("Tasks of this workflow"))
+        self.retranslate()
+        self._show()
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        self.jobs.start(self._load(self.workflow_id), "load")
+
+    async def _load(self, workflow_id: str) -> None:
+        tasks = await self.bridge.engine.tasks.list(workflow_id) if workflow_id else []
+        if workflow_id == self.workflow_id:
+            self._tasks = tasks
+            self._show()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id == self.workflow_id and event.chunk_type in _TASK_EVENTS:
+            self.reload_soon()
+
+    def _show(self) -> None:
+        tasks = self._tasks
+        chosen = self.list.current_row()
+        self.list.tasks.set_rows(arrange(tasks))
+        wanted = self._wanted or (chosen.task.id if chosen is not None else "")
+        self._wanted = ""
+        if wanted:
+            self.list.select(wanted)
+        done, total = progress(tasks)
+        self.heading.setText(_("PLAN · {done} / {total}", done=done, total=total) if total else _("PLAN"))
+        self.heading.setAccessibleName(_("Plan, {done} of {total} tasks done", done=done, total=total))
+        self.bar.setVisible(total > 0)
+        self.bar.setRange(0, max(1, total))
+        self.bar.setValue(done)
+        self._stack.setCurrentWidget(self.list if total else self.empty)
+        self._add.setEnabled(bool(self.workflow_id))
+        self.empty.button.setEnabled(bool(self.workflow_id))
+
+    def retranslate(self) -> None:
+        self._show()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def _task(self, task_id: str) -> Task | None:
+        return next((task for task in self._tasks if task.id == task_id), None)
+
+    def add(self) -> None:
+        """Open the form of a new task."""
+        if self.workflow_id:
+            workflow_id = self.workflow_id
+            self._open_form(None, lambda fields: self.bridge.engine.tasks.create(workflow_id, **fields))
+
+    def edit(self, task_id: str) -> None:
+        """Open the form of a task."""
+        task = self._task(task_id)
+        if task is not None:
+            self._open_form(task, lambda fields: self.bridge.engine.tasks.edit(task, **fields))
+
+    def _open_form(self, task: Task | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Task]]) -> None:
+        dialog = TaskDialog(self._tasks, task, self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                saved = await work(fields)
+            except Exception as error:
+                dialog.show_error(error_text(error))
+                return
+            dialog.close_done()
+            self._wanted = saved.id
+            self.reload()
+
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
+        dialog.open()
+
+    def _update(self, task_id: str, fields: dict[str, Any]) -> None:
+        workflow_id = self.workflow_id
+        self._do(self.bridge.engine.tasks.update(workflow_id, task_id, **fields))
+
+    def set_status(self, task_id: str, status: TaskStatus) -> None:
+        workflow_id = self.workflow_id
+        self._do(self.bridge.engine.tasks.set_status(workflow_id, task_id, status))
+
+    def toggle(self, task_id: str) -> None:
+        """Done becomes to do, anything else becomes done."""
+        task = self._task(task_id)
+        if task is not None:
+            done = task.status is TaskStatus.COMPLETED
+            self.set_status(task_id, TaskStatus.PENDING if done else TaskStatus.COMPLETED)
+
+    def _move(self, task_id: str, after: str) -> None:
+        workflow_id = self.workflow_id
+        self._wanted = task_id
+        self._do(self.bridge.engine.tasks.move(workflow_id, task_id, after))
+
+    def delete(self, task_id: str) -> None:
+        """Delete a task and offer to undo it."""
+        task = self._task(task_id)
+        if task is not None:
+            self.jobs.once(("delete", task.id), lambda: self._delete(task))
+
+    async def _delete(self, task: Task) -> None:
+        deleted = await self.bridge.engine.tasks.delete(task.workflow_id, task.id)
+        toast(self, _("Task “{name}” deleted", name=task.name), _("Undo"), lambda: self._undelete(deleted))
+        await self._load(task.workflow_id)
+
+    def _undelete(self, task: Task) -> None:
+        self._wanted = task.id
+        self._do(self.bridge.engine.tasks.restore(task))
+
+    def _do(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do it and read the tasks again, also when it was refused: what is on screen must be true."""
+
+        async def job() -> None:
+            try:
+                await work
+            finally:
+                self.reload()
+
+        self.jobs.start(job())
+
+    def _menu(self, at: QPoint) -> None:
+        """The context menu of the current task."""
+        row = self.list.current_row()
+        if row is None:
+            return
+        task = row.task
+        menu = QMenu(self)
+        menu.setObjectName("task-menu")
+        menu.addAction(theme().icon("pencil"), _("Edit…"), lambda: self.edit(task.id))
+        states = menu.addMenu(_("Status"))
+        for status in TaskStatus:
+            name, role = STATUS_ICONS[status]
+            action = QAction(theme().icon(name, role), _(STATUS_WORDS[status]), states)
+            action.setEnabled(status is not task.status)
+            action.triggered.connect(lambda _checked=False, status=status: self.set_status(task.id, status))
+            states.addAction(action)
+        menu.addSeparator()
+        menu.addAction(theme().icon("arrow-up"), _("Move up"), lambda: self.list.move_current(-1))
+        menu.addAction(theme().icon("arrow-down"), _("Move down"), lambda: self.list.move_current(1))
+        menu.addSeparator()
+        menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(task.id))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(at)

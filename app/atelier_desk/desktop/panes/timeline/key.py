@@ -1,0 +1,85 @@
+"""What the colours of the timeline mean."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.i18n import N_, _
+
+_KEYS = (
+    (N_("Model"), "model", False),
+    (N_("Tool"), "tool", False),
+    (N_("Failed"), "failed", False),
+    (N_("Waits for a person"), "person", True),
+    (N_("Waits"), "idle", True),
+)
+"""Words, look, and whether the edge is dashed."""
+
+
+class TimelineKey(Translated, QWidget):
+    """Small samples of the bars with their meaning, on one line unless it is given a narrower ``room``."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._room = 0
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme().changed.connect(self.updateGeometry)
+        say(self, name=N_("Meaning of the colours"))
+        self.retranslate()
+
+    def set_room(self, width: int) -> None:
+        """Break into lines where one is wider than this; 0 puts all on one line."""
+        if width != self._room:
+            self._room = width
+            self.updateGeometry()
+            self.update()
+
+    def _places(self, room: int) -> list[tuple[int, int, str, int]]:
+        """Line, left edge, text and its length of each sample."""
+        metrics, look = QFontMetrics(theme().font(12)), theme()
+        placed: list[tuple[int, int, str, int]] = []
+        line, x = 0, 0
+        for words, *_rest in _KEYS:
+            length = metrics.horizontalAdvance(_(words))
+            wide = look.px(16) + 5 + length
+            if x and room and x + wide > room:
+                line, x = line + 1, 0
+            placed.append((line, x, _(words), length))
+            x += wide + look.px(12)
+        return placed
+
+    def size_in(self, room: int) -> QSize:
+        """What it takes in a room of this width, 0 for any."""
+        placed = self._places(room)
+        width = max(x + theme().px(16) + 5 + length for _line, x, _text, length in placed)
+        return QSize(width, (placed[-1][0] + 1) * theme().px(18))
+
+    def sizeHint(self) -> QSize:
+        return self.size_in(self._room)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(look.font(12))
+        wide, high, row = look.px(16), look.px(9), look.px(18)
+        for (line, x, text, length), (_words, name, dashed) in zip(self._places(self._room), _KEYS, strict=True):
+            ground, edge, _text = BAR_COLOURS[name]
+            painter.setPen(QPen(look.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
+            painter.setBrush(look.colour(ground))
+            painter.drawRoundedRect(QRectF(x + 0.5, line * row + (row - high) / 2 + 0.5, wide - 1, high - 1), 3, 3)
+            painter.setPen(look.colour("muted"))
+            painter.drawText(QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.end()
+
+    def retranslate(self) -> None:
+        self.updateGeometry()
+        self.update()

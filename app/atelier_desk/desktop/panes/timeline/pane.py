@@ -1,0 +1,230 @@
+"""What every agent of a run did when: lanes of model requests, tools, waits and pauses; from there to the agent, its context, a replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
+
+from atelier_desk.desktop.panes.context.turns import TurnPicker
+from atelier_desk.desktop.panes.seen_pane import SeenPane
+from atelier_desk.desktop.panes.timeline.key import TimelineKey
+from atelier_desk.desktop.panes.timeline.list import TimelineList
+from atelier_desk.desktop.panes.timeline.view import ZOOM, TimelineView
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, control, fill, say
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.team.views import Span, Timeline
+
+REFRESH_MS = 250
+"""Least time between two readings of a run that works: four a second."""
+LEAST_STATUS = 60
+"""Pixels at 100 % the line below keeps beside the key of the colours; where there is less the key goes on lines of its own."""
+KEY_LINES = 2
+LEAST_VIEW = 120
+"""The key takes so many lines of its own at most, and leaves the timeline this height, in pixels at 100 %; else it is not shown."""
+_SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
+
+
+class TimelinePane(SeenPane):
+    """``timeline-pane`` with ``timeline-view`` and ``timeline-list``.
+
+    Signals:
+        agent_wanted: open the transcript of this run.
+        request_wanted: show what was sent: run id and the number of the reply's event in it (0: the newest).
+        replay_wanted: workflow id, root run id, stream number.
+        fork_wanted: workflow id, stream number.
+    """
+
+    agent_wanted = Signal(str)
+    request_wanted = Signal(str, int)
+    replay_wanted = Signal(str, str, int)
+    fork_wanted = Signal(str, int)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, REFRESH_MS, parent)
+        self.setObjectName("timeline-pane")
+        self.timeline: Timeline | None = None
+        self._turns_stale = True
+        self.turn = TurnPicker(self)
+        self.turn.setObjectName("timeline-turn")
+        self.tools.addWidget(self.turn)
+        self._out = self.add_tool("zoom-out", lambda: self.view.zoom_by(1 / ZOOM))
+        self._in = self.add_tool("zoom-in", lambda: self.view.zoom_by(ZOOM))
+        self._fit = self.add_tool("maximize", lambda: self.view.fit())
+        self._as_list = self.add_tool("list", self._switch)
+        self._as_list.setCheckable(True)
+        self._replay = self.add_tool("history", lambda: self._emit_replay(0))
+        for name, button in (
+            ("out", self._out),
+            ("in", self._in),
+            ("fit", self._fit),
+            ("as-list", self._as_list),
+            ("replay", self._replay),
+        ):
+            button.setObjectName(f"timeline-{name}")
+        self.view, self.list = TimelineView(self), TimelineList(self)
+        self.empty = EmptyState(
+            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did when appears here while it works."), parent=self
+        )
+        self.status = control(ElidedLabel("", self), look="small")
+        self.key = TimelineKey(self)
+        below = self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        below.addWidget(self.status, 1)
+        below.addWidget(self.key)
+        self.stack = QStackedWidget(self)
+        for widget in (self.empty, self.view, self.list):
+            self.stack.addWidget(widget)
+        fill(self.column, (self.stack, 1), below)
+        self.column.setSpacing(4)
+        self._connect()
+        say(self.heading, N_("TIMELINE"))
+        say(self._in, tip=N_("Zoom in"), keys="+")
+        say(self._out, tip=N_("Zoom out"), keys="-")
+        say(self._fit, tip=N_("Show the whole run"), keys="0")
+        say(self._as_list, tip=N_("Show as a list"))
+        say(self._replay, tip=N_("Replay this run"))
+        self.retranslate()
+
+    def _connect(self) -> None:
+        self.turn.picked.connect(lambda *_: self.reload())
+        self.view.span_chosen.connect(lambda _span: self._say())
+        self.list.span_chosen.connect(self._on_listed)
+        self.view.menu_wanted.connect(self._show_menu)
+        self.list.menu_wanted.connect(self._show_menu)
+        self.view.activated.connect(self._open)
+        self.list.span_activated.connect(self._open)
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+    def set_workflow(self, workflow_id: str) -> None:
+        if workflow_id != self.workflow_id:
+            self.timeline = None
+            self.turn.set_turns([])
+            self.turn.want("")
+            self._show()
+        super().set_workflow(workflow_id)
+
+    def reload(self) -> None:
+        self._turns_stale = True
+        super().reload()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """Something of the team happened: read again a moment later, when it can be seen."""
+        if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:
+            return
+        self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
+        self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._say()
+
+    async def read(self, workflow_id: str) -> None:
+        wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
+        self._turns_stale = False
+        teams = self.bridge.engine.teams
+        turns = await teams.turns(workflow_id) if known is None else known
+        root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+        timeline = await teams.timeline(root) if root else None
+        if workflow_id == self.workflow_id:
+            self.turn.set_turns(turns)
+            self.timeline = timeline
+            self._show()
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def _show(self) -> None:
+        self.view.show_timeline(self.timeline)
+        listed = self._as_list.isChecked()
+        if listed:
+            self.list.show_timeline(self.timeline, utc_now())
+        there = self.timeline is not None and any(run.spans for run in self.timeline.runs)
+        self.stack.setCurrentWidget((self.list if listed else self.view) if there else self.empty)
+        for button in (self._in, self._out, self._fit):
+            button.setVisible(there and not listed)
+        for button in (self._as_list, self._replay):
+            button.setVisible(there)
+        self._say()
+
+    def _say(self) -> None:
+        """The line below: the selected span, or what the keys do."""
+        bar = self.view.chosen
+        runs = self.timeline.runs if self.timeline is not None else ()
+        self.status.setVisible(self.stack.currentWidget() is not self.empty)
+        self._place_key()
+        if bar is not None:
+            self.status.setText(self.view.describe(bar, " · "))
+        else:
+            self.status.setText(ngettext("{n} agent", "{n} agents", len(runs)))
+
+    def _place_key(self) -> None:
+        """Beside the line below where there is room for both, else under it, as long as the timeline keeps its height."""
+        margins = self.column.contentsMargins()
+        room = self.width() - margins.left() - margins.right()
+        beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
+        self._below.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
+        self._below.setSpacing(12 if beside else 2)
+        self.key.set_room(0 if beside else room)
+        high, line = self.key.size_in(room).height(), self.key.size_in(0).height()
+        used = margins.top() + theme().px(28) + margins.bottom() + 2 * self.column.spacing() + line
+        fits = high <= KEY_LINES * line and self.height() - used - high >= theme().px(LEAST_VIEW)
+        self.key.setVisible(self.stack.currentWidget() is self.view and (beside or fits))
+
+    def _switch(self) -> None:
+        """Bars or list; the selected span stays selected and the keyboard goes along."""
+        chosen = self.view.chosen
+        self._show()
+        (self.list if self._as_list.isChecked() else self.view).setFocus()  # a list that gets it takes its first row
+        span = chosen.span if chosen is not None else None
+        self.list.choose(span)
+        self.view.choose(span)
+        self._say()
+
+    def _on_listed(self, span: Span) -> None:
+        """The row the list is on is what the menu and the line below are about."""
+        self.view.choose(span)
+        self._say()
+
+    # -- doing ----------------------------------------------------------------------------------------------------------------
+    def _open(self, span: Span) -> None:
+        """Enter on a span: what was sent for a model request, else the agent."""
+        if span.kind == "model" and span.end is not None:
+            self.request_wanted.emit(span.run_id, span.event_seq)
+        else:
+            self.agent_wanted.emit(span.run_id)
+
+    def menu_for(self, span: Span) -> QMenu:
+        """What can be done from a span."""
+        look = theme()
+        menu = QMenu(self)
+        menu.setObjectName("timeline-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
+        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_wanted.emit(span.run_id))
+        opened.setEnabled(sub_agent)
+        seq = span.event_seq if span.kind == "model" and span.end is not None else 0
+        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_wanted.emit(span.run_id, seq))
+        menu.addSeparator()
+        replay = menu.addAction(look.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
+        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_wanted.emit(self.workflow_id, span.seq))
+        replay.setEnabled(span.seq > 0)
+        fork.setEnabled(span.seq > 0)
+        return menu
+
+    def _show_menu(self, place: QPoint) -> None:
+        bar = self.view.chosen
+        if bar is not None:
+            self.menu_for(bar.span).popup(place)
+
+    def _emit_replay(self, seq: int) -> None:
+        if self.timeline is not None:
+            self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
+
+    def retranslate(self) -> None:
+        self._show()

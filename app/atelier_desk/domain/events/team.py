@@ -1,0 +1,154 @@
+"""Events of approvals and teams, and of what people change of a conversation's context."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import ApprovalRequest, Decision
+from atelier_desk.domain.events.base import Event, LimitKind, Retention
+from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+
+AnsweredBy = Literal["parent", "user", "engine"]
+"""Who answered a sub-agent: the parent's model, the user in its place, or the engine for a parent that will not answer any more."""
+
+
+class ApprovalRequested(Event):
+    """A call must not run before a person says yes."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    approval: ApprovalRequest
+
+
+class ApprovalDecided(Event, Decision):
+    """A person, or the time that ran out, decided about one call.
+
+    Attributes:
+        scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
+        seen_ms: how long the card could be seen before.
+    """
+
+    type: Literal["approval_decided"] = "approval_decided"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    approval_id: str
+    call_id: str
+    seen_ms: int = 0
+
+
+class ApprovalAskedAgain(Event):
+    """Nobody decided in time, and the owner wants to be asked again: the time starts anew."""
+
+    type: Literal["approval_asked_again"] = "approval_asked_again"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    approval_id: str
+    call_id: str
+
+
+class ChildrenPlanned(Event):
+    """A call wants sub-agents. They start stage by stage; the call has its result when all are over, or at once in the background.
+
+    ``stop_on_error``: after a stage with a failure the later ones are not run.
+    """
+
+    type: Literal["children_planned"] = "children_planned"
+    call_id: str
+    kind: TeamCall
+    children: tuple[ChildPlan, ...]
+    background: bool = False
+    stop_on_error: bool = False
+
+
+class ChildStarted(Event):
+    """A planned sub-agent starts: committed together with the first events of its run. ``share`` is its part of the parent's budget."""
+
+    type: Literal["child_started"] = "child_started"
+    child_id: str
+    share: Budget = Budget()
+
+
+class ChildFinished(Event):
+    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it."""
+
+    type: Literal["child_finished"] = "child_finished"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    child_id: str
+    status: ChildStatus
+    report: str = ""
+    error: str = ""
+    spent: Spending = Spending()
+    duration_ms: int = 0
+
+
+class ChildAsked(Event):
+    """A sub-agent waits for an answer of this run: committed together with its ``ParentAsked``."""
+
+    type: Literal["child_asked"] = "child_asked"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    child_id: str
+    message: str
+
+
+class ChildAnswered(Event):
+    """A sub-agent of this run got its answer, or its question was taken back."""
+
+    type: Literal["child_answered"] = "child_answered"
+    child_id: str
+    text: str
+    by: AnsweredBy = "parent"
+
+
+class ChildrenJoined(Event):
+    """A call waits for sub-agents that were started before."""
+
+    type: Literal["children_joined"] = "children_joined"
+    call_id: str
+    kind: TeamCall
+    child_ids: tuple[str, ...]
+
+
+class ParentAsked(Event):
+    """This run, a sub-agent, asked its parent; the call waits for the answer."""
+
+    type: Literal["parent_asked"] = "parent_asked"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    call_id: str
+    message: str
+
+
+class ParentAnswered(Event):
+    """The answer to ``ParentAsked``."""
+
+    type: Literal["parent_answered"] = "parent_answered"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    call_id: str
+    text: str
+    by: AnsweredBy = "parent"
+
+
+class LimitsRaised(Event):
+    """The owner raised a sub-agent's caps: what was added to them is added to the caps above it."""
+
+    type: Literal["limits_raised"] = "limits_raised"
+    child_id: str
+    raise_limits: dict[LimitKind, float]
+
+
+class EntryPinned(Event):
+    """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
+
+    ``origin`` names the entry: the run and number of the event that made it, joined by a colon.
+    """
+
+    type: Literal["entry_pinned"] = "entry_pinned"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    origin: str
+    pinned: bool = True
+
+
+class CompactionUndone(Event):
+    """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
+
+    type: Literal["compaction_undone"] = "compaction_undone"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    origin: str

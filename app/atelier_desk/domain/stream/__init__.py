@@ -1,0 +1,1 @@
+"""What the engine tells while it works."""

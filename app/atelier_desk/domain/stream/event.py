@@ -1,0 +1,63 @@
+"""Stream events: what ``run --json`` prints and the desktop's bridge carries. The shape is fixed by the interfaces page, version 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.domain.stream.chunks import ChunkType
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.stream.payloads import Payload
+
+__all__ = ["ChunkType", "StreamEvent", "Topic"]
+
+Topic = Literal[
+    "workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question", "approval", "download", "tool"
+]
+"""What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
+
+
+class StreamEvent(Model):
+    """One event of the stream; the fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed, ``data`` as they are
+    sent.
+
+    ``wire()`` gives the flat JSON object of the interfaces page. A durable event has the next number of its workflow; one that is not
+    durable carries the number of the last durable event before it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    v: int = 1
+    seq: int = 0
+    time: Timestamp = Field(default_factory=utc_now)
+    workflow_id: str
+    run_id: str = ""
+    parent_run_id: str | None = None
+    correlation_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    depth: int = 0
+    durable: bool = True
+    chunk_type: ChunkType
+    data: dict[str, Any] = {}
+
+    @property
+    def payload(self) -> Payload:
+        """``data`` as an object of the class of its ``chunk_type``, made when it is asked for."""
+        from atelier_desk.domain.stream.payloads import Payload
+
+        return Payload.by_chunk[self.chunk_type].model_validate(self.data)
+
+    def wire(self) -> dict[str, Any]:
+        """The flat object that leaves the process."""
+        envelope = self.model_dump(mode="json", exclude={"data"})
+        return {**envelope, **self.data}
+
+    @classmethod
+    def from_wire(cls, obj: dict[str, Any]) -> StreamEvent:
+        """The inverse of ``wire``; fields that are not of the envelope become ``data``."""
+        envelope = {key: value for key, value in obj.items() if key in cls.model_fields and key != "data"}
+        return cls(**envelope, data={key: value for key, value in obj.items() if key not in cls.model_fields})

@@ -1,0 +1,1 @@
+"""The rows and stream events that come of a run's events."""

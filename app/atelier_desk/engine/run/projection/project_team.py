@@ -1,0 +1,161 @@
+"""What approvals and sub-agents look like from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.events.run import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    ApprovalRequested,
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    ChildStarted,
+    CompactionUndone,
+    EntryPinned,
+    ParentAnswered,
+    ParentAsked,
+)
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.team import ChildState, ChildStatus
+from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
+from atelier_desk.engine.run.projection.projection import In, Projection, lineage, message, on, waiting_or
+
+
+@on(ApprovalRequested)
+def _approval_requested(at: In, body: ApprovalRequested, out: Projection) -> None:
+    pending = at.totals.pending_approvals + 1
+    out.chunks.append((ChunkType.VALIDATION_REQUIRED, {**_payload(at, body.approval), "pending": pending}))
+    out.approvals.append(body.approval)
+    out.workflow.update(pending_approvals=pending, status=WorkflowStatus.WAITING)
+
+
+def _payload(at: In, approval: ApprovalRequest) -> dict[str, Any]:
+    return {
+        "validation_id": approval.id,
+        "call_id": approval.call_id,
+        "type": approval.kind.value,
+        "tool": approval.tool,
+        "operation": approval.operation,
+        "risk_level": approval.risk,
+        "reason": approval.reason,
+        "arguments": approval.arguments,
+        "details": approval.details,
+        "effect": approval.effect,
+        "presentation": approval.presentation.model_dump(mode="json"),
+        "subjects": approval.subjects.model_dump(mode="json", exclude_defaults=True),
+        "lineage": lineage(at.after),
+        "timeout_s": approval.timeout_s,
+        "round": approval.round,
+    }
+
+
+def _asked(at: In, approval_id: str) -> ApprovalRequest | None:
+    return next((request for request in (at.before.requests if at.before else ()) if request.id == approval_id), None)
+
+
+@on(ApprovalDecided)
+def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
+    pending = max(0, at.totals.pending_approvals - 1)
+    data: dict[str, Any] = {
+        "validation_id": body.approval_id,
+        "call_id": body.call_id,
+        "status": body.status.value,
+        "decided_by": body.decided_by,
+        "edited": body.arguments is not None,
+        "scope": body.scope.value,
+        "pending": pending,
+    }
+    if body.note:
+        data["note"] = body.note
+    out.chunks.append((ChunkType.VALIDATION_RESPONSE, data))
+    asked = _asked(at, body.approval_id)
+    if asked is not None:
+        decided = {
+            "status": body.status,
+            "edited": body.arguments,
+            "scope": body.scope,
+            "note": body.note,
+            "decided_by": body.decided_by,
+            "seen_ms": body.seen_ms,
+            "decided_at": at.event.time,
+        }
+        out.approvals.append(asked.model_copy(update=decided))
+    if body.rule is not None:
+        out.rules.append(body.rule)
+    # A run that is stopped says in the same commit what its workflow is then.
+    out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
+
+
+@on(ApprovalAskedAgain)
+def _approval_asked_again(at: In, body: ApprovalAskedAgain, out: Projection) -> None:
+    again = next((request for request in at.after.requests if request.id == body.approval_id), None)
+    if again is not None:
+        out.chunks.append((ChunkType.VALIDATION_REQUIRED, {**_payload(at, again), "pending": at.totals.pending_approvals}))
+        out.approvals.append(again)
+
+
+def _child(at: In, child_id: str) -> ChildState | None:
+    return at.after.child(child_id)
+
+
+def _named(child: ChildState) -> dict[str, Any]:
+    return {"sub_agent_id": child.id, "sub_agent_name": child.name, "call_id": child.call_id, "task_description": child.title}
+
+
+@on(ChildStarted)
+def _child_started(at: In, body: ChildStarted, out: Projection) -> None:
+    child = _child(at, body.child_id)
+    if child is not None:
+        data = {**_named(child), "kind": child.kind.value, "stage": child.stage, "background": child.background}
+        if child.withheld:
+            data["withheld"] = list(child.withheld)
+        out.chunks.append((ChunkType.SUB_AGENT_START, data))
+
+
+@on(ChildFinished)
+def _child_finished(at: In, body: ChildFinished, out: Projection) -> None:
+    child = _child(at, body.child_id)
+    if child is None:
+        return
+    data: dict[str, Any] = {**_named(child), "status": body.status.value, "report": body.report, "metrics": child.metrics}
+    if body.status is ChildStatus.COMPLETED:
+        out.chunks.append((ChunkType.SUB_AGENT_COMPLETE, data))
+    else:
+        out.chunks.append((ChunkType.SUB_AGENT_ERROR, {**data, "error": body.error or body.status.value}))
+
+
+@on(ChildAsked)
+def _child_asked(at: In, body: ChildAsked, out: Projection) -> None:
+    child = _child(at, body.child_id)
+    if child is not None:
+        out.chunks.append((ChunkType.SUB_AGENT_QUESTION, {**_named(child), "question": body.message}))
+
+
+@on(ChildAnswered)
+def _child_answered(at: In, body: ChildAnswered, out: Projection) -> None:
+    child = _child(at, body.child_id)
+    if child is not None:
+        out.chunks.append((ChunkType.SUB_AGENT_ANSWER, {**_named(child), "content": body.text, "by": body.by}))
+
+
+@on(ParentAsked)
+def _parent_asked(at: In, body: ParentAsked, out: Projection) -> None:
+    out.messages.append(message(at, MessageRole.ASSISTANT, kind="to_parent", content=body.message))
+
+
+@on(ParentAnswered)
+def _parent_answered(at: In, body: ParentAnswered, out: Projection) -> None:
+    out.messages.append(message(at, MessageRole.USER, kind="from_parent", content=body.text, details={"by": body.by}))
+
+
+@on(EntryPinned)
+def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
+    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": "pinned" if body.pinned else "unpinned", "origin": body.origin}))
+
+
+@on(CompactionUndone)
+def _compaction_undone(at: In, body: CompactionUndone, out: Projection) -> None:
+    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": "undone", "origin": body.origin}))

@@ -1,0 +1,122 @@
+"""What projections share: the sums before an event, what one event changes, and the registry of projectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest
+from atelier_desk.domain.chat import FinishReason, Usage
+from atelier_desk.domain.events.run import EventBody, RunEvent
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.engine.run.reducer.state import RunState
+
+Chunk = tuple[ChunkType, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums of the workflow before the event; stream events of type ``usage`` carry them.
+
+    ``teams``: by root run, what it and everything below it used so far.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    pending_questions: int = 0
+    pending_approvals: int = 0
+    teams: Mapping[str, Usage] = field(default_factory=dict)
+
+    def after(self, projection: Projection) -> Totals:
+        """The sums after an event."""
+        names = ("usage", "pending_questions", "pending_approvals")
+        changed: dict[str, Any] = {name: projection.workflow[name] for name in names if name in projection.workflow}
+        if projection.team is not None:
+            changed["teams"] = {**self.teams, projection.team[0]: projection.team[1]}
+        return replace(self, **changed) if changed else self
+
+
+@dataclass
+class Projection:
+    """Everything one event changes outside the journal.
+
+    ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with everything below it.
+    """
+
+    chunks: list[Chunk] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    executions: list[ToolExecution] = field(default_factory=list)
+    questions: list[UserQuestion] = field(default_factory=list)
+    approvals: list[ApprovalRequest] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    deleted_tasks: list[str] = field(default_factory=list)
+    rules: list[AllowRule] = field(default_factory=list)
+    workflow: dict[str, Any] = field(default_factory=dict)
+    team: tuple[str, Usage] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    event: RunEvent
+    before: RunState | None
+    after: RunState
+    totals: Totals
+
+
+projectors: dict[str, Callable[[In, Any, Projection], None]] = {}
+
+
+def on(
+    kind: type[EventBody],
+) -> Callable[[Callable[[In, Any, Projection], None]], Callable[[In, Any, Projection], None]]:
+    def register(function: Callable[[In, Any, Projection], None]) -> Callable[[In, Any, Projection], None]:
+        projectors[kind.model_fields["type"].default] = function
+        return function
+
+    return register
+
+
+def message(at: In, role: MessageRole, **fields: Any) -> Message:
+    return Message(
+        id=fields.pop("id", at.event.id),
+        workflow_id=at.event.workflow_id,
+        run_id=at.event.run_id,
+        seq=at.event.stream_from,
+        role=role,
+        agent_name=at.after.agent.name if role is not MessageRole.USER else "",
+        created_at=at.event.time,
+        **fields,
+    )
+
+
+def notice(at: In, kind: str, content: str = "", **details: Any) -> Message:
+    return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
+
+
+def status_chunk(status: RunStatus) -> Chunk:
+    return ChunkType.RUN_STATUS, {"status": status.value}
+
+
+def complete_chunk(status: str, error: str = "", finish: FinishReason = FinishReason.STOP) -> Chunk:
+    """The end of a turn; ``finish_reason`` is there when its last reply is not whole."""
+    data: dict[str, Any] = {"status": status}
+    if error:
+        data["error"] = error
+    if not finish.whole:
+        data["finish_reason"] = finish.value
+    return ChunkType.WORKFLOW_COMPLETE, data
+
+
+def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
+    """Fields of the workflow's row: ``waiting`` while a question or a request of any agent is open, else ``status``."""
+    questions = changed.get("pending_questions", at.totals.pending_questions)
+    approvals = changed.get("pending_approvals", at.totals.pending_approvals)
+    return {**changed, "status": WorkflowStatus.WAITING if questions or approvals else status}
+
+
+def lineage(state: RunState) -> list[dict[str, str]]:
+    """The runs above, for stream events: the root first."""
+    return [{"run_id": ancestor.run_id, "agent_name": ancestor.agent_name} for ancestor in state.lineage]

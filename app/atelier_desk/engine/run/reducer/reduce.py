@@ -1,0 +1,391 @@
+"""The pure reducer: ``reduce(state, event) -> state``.
+
+One small function an event type. Nothing here reads a clock or does I/O: the same events always give the same state, which is what makes
+resuming after a kill, replaying, forking and testing possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from atelier_desk.domain.chat import FinishReason
+from atelier_desk.domain.events.run import (
+    CallStatus,
+    Dispatch,
+    EventBody,
+    Injected,
+    LimitReached,
+    LoopDetected,
+    ModelReplied,
+    ModelRetried,
+    OutputShown,
+    PauseReason,
+    QuestionAnswered,
+    QuestionAsked,
+    ReplyInterrupted,
+    Retention,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    TaskChanged,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolsRefused,
+    UserMessage,
+    WindowLearned,
+)
+from atelier_desk.domain.parts import PicturePart
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run import team
+from atelier_desk.engine.run.reducer import reduce_team  # noqa: F401 - reduce_team registers its part
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
+from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
+from atelier_desk.policy import loop_guard
+
+FINISH_NOW = "finish_now"
+"""Reason of the note that asks for a last answer without tools."""
+ARE_YOU_DONE = "are_you_done"
+"""Reason of the note that asks about open tasks."""
+
+
+HANDED_OVER = ("report", "result")
+"""The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
+
+
+def fold(events: Iterable[RunEvent], history: tuple[Entry, ...] = (), state: RunState | None = None) -> RunState | None:
+    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
+    for event in events:
+        state = reduce(state, event, history)
+    return state
+
+
+def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] = ()) -> RunState:
+    """The state after one more event.
+
+    Raises:
+        ValueError: the event does not follow the state (a gap in the numbers, or a run that does not begin with its start).
+    """
+    body = event.body
+    if state is None:
+        if not isinstance(body, RunStarted) or event.seq != 1:
+            raise ValueError(f"run {event.run_id} does not begin with run_started")
+        return _started(event, body, history)
+    if event.seq != state.last_seq + 1:
+        raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
+    elapsed = state.elapsed_ms
+    # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
+    if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
+        elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
+    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
+    handler = handlers.get(body.type)
+    return _with_status(handler(state, body, event)) if handler else state
+
+
+def _after_a_gap(body: EventBody) -> bool:
+    """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    return found or isinstance(body, RunResumed)
+
+
+def _with_status(state: RunState) -> RunState:
+    """The status follows from what is open; an end and a pause come from their own events."""
+    if state.status.final or state.failed:
+        return state
+    if state.pause is PauseReason.INTERRUPTED:
+        status = RunStatus.INTERRUPTED
+    else:
+        status = RunStatus.PAUSED if state.pause is not None else _open_status(state)
+    return state if status is state.status else evolve(state, status=status)
+
+
+def _open_status(state: RunState) -> RunStatus:
+    if state.questions:
+        return RunStatus.AWAITING_USER
+    if any(call.status == "started" for call in state.calls) or runnable_calls(state):
+        return RunStatus.PROCESSING
+    if state.requests:
+        return RunStatus.AWAITING_APPROVAL
+    waits = {call.waits_for for call in state.calls if call.status == "waiting"}
+    if "parent" in waits:
+        return RunStatus.AWAITING_PARENT
+    if "children" in waits or (not state.needs_model and not state.open_calls and state.entries and state.working_children):
+        return RunStatus.AWAITING_CHILDREN
+    return RunStatus.PROCESSING
+
+
+def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> RunState:
+    return RunState(
+        run_id=event.run_id,
+        workflow_id=event.workflow_id,
+        agent=body.agent,
+        agent_id=body.agent_id,
+        mode=body.mode,
+        language=body.language,
+        previous_run_id=body.previous_run_id,
+        parent_run_id=body.parent_run_id,
+        correlation_id=body.correlation_id or event.run_id,
+        depth=body.depth,
+        parent_call_id=body.parent_call_id,
+        title=body.title,
+        workspace=body.workspace,
+        lineage=body.lineage,
+        max_depth=body.max_depth,
+        approvals=body.approvals,
+        started_at=event.time,
+        last_seq=event.seq,
+        last_time=event.time,
+        history=history,
+        steps=0 if body.mode == "stepping" else None,
+    )
+
+
+@on(UserMessage)
+def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunState:
+    busy = state.needs_model or bool(state.open_calls)
+    if body.strategy is Dispatch.SILENT:
+        return _flush_silent(evolve(state, silent=(*state.silent, body)), event.seq)
+    if busy and body.strategy is Dispatch.QUEUE:
+        return evolve(state, queued=(*state.queued, body))
+    # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
+    return evolve(
+        state,
+        entries=(*state.entries, user_entry(event.seq, body, origin_of(event))),
+        needs_model=True,
+        iterations=0,
+        ending=None,
+        asked_done=False,
+    )
+
+
+def _flush_silent(state: RunState, seq: int) -> RunState:
+    if not state.silent or state.open_calls:
+        return state
+    added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
+    return evolve(state, entries=state.entries + added, silent=())
+
+
+@on(ModelReplied)
+def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunState:
+    reply = body.reply
+    entry = Entry(
+        seq=event.seq,
+        kind=EntryKind.REPLY,
+        text=reply.content,
+        reasoning=reply.reasoning,
+        provider_data=reply.provider_data,
+        calls=reply.tool_calls,
+        origin=origin_of(event),
+    )
+    steps = None if state.steps is None else max(0, state.steps - 1)
+    state = evolve(
+        state,
+        entries=(*state.entries, entry),
+        calls=tuple(CallState(call=call) for call in reply.tool_calls),
+        needs_model=False,
+        iterations=state.iterations + 1,
+        usage=state.usage + body.usage,
+        context_tokens=body.context_tokens,
+        dialect=body.dialect,
+        overflows=0,
+        retries=0,
+        steps=steps,
+        message_id=body.message_id,
+        finish=FinishReason.TOOL_CALLS if reply.tool_calls else reply.finish_reason,
+        final_only=False,
+    )
+    if reply.tool_calls:
+        return state
+    return _take_queued(_flush_silent(state, event.seq), event.seq)
+
+
+def _take_queued(state: RunState, seq: int) -> RunState:
+    """The turn is answered: the oldest message that waited its turn becomes the next one."""
+    if not state.queued:
+        return state
+    first, *rest = state.queued
+    return evolve(
+        state,
+        entries=(*state.entries, user_entry(seq, first, f"{state.run_id}:{seq}#0")),
+        queued=tuple(rest),
+        needs_model=True,
+        iterations=0,
+        ending=None,
+        asked_done=False,
+    )
+
+
+@on(ReplyInterrupted)
+def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(ModelRetried)
+def _model_retried(state: RunState, body: ModelRetried, event: RunEvent) -> RunState:
+    return evolve(state, retries=state.retries + 1) if body.again else state
+
+
+@on(ToolsRefused)
+def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunState:
+    return evolve(state, tools_refused=True)
+
+
+@on(ToolCallStarted)
+def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    if call is None:
+        return state
+    started = replace(call, status="started", intent=body, started_at=event.time, cut_off=False)
+    steps = None if state.steps is None else max(0, state.steps - 1)
+    return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps), started)
+
+
+@on(ToolCallFinished)
+def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    if call is None or call.status == "done":
+        return state
+    entry = Entry(
+        seq=event.seq,
+        kind=EntryKind.RESULT,
+        text=body.text,
+        call_id=body.call_id,
+        tool=call.call.name,
+        success=body.status is CallStatus.OK,
+        images=tuple(part.image for part in body.parts if isinstance(part, PicturePart)),
+        retention=Retention.DISPOSABLE,
+        origin=origin_of(event),
+    )
+    state = team.handed_over(team.told(state, call), body)
+    if body.state is not None:
+        state = evolve(state, tool_state={**state.tool_state, body.tool: body.state})
+    if call.waits_for == "parent":
+        state = evolve(state, asked_parent="")
+    requests = tuple(request for request in state.requests if request.call_id != body.call_id)
+    state = evolve(state, requests=requests) if len(requests) != len(state.requests) else state
+    state = with_call(evolve(state, entries=(*state.entries, entry)), replace(call, status="done"))
+    if body.status in (CallStatus.OK, CallStatus.ERROR):
+        digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
+        state = evolve(state, recent=loop_guard.remember(state.recent, digest))
+    if body.end is not None:
+        status = RunStatus.COMPLETED if body.end == "completed" else RunStatus.ABANDONED
+        result = body.result.get("result") if isinstance(body.result, dict) else None
+        state = evolve(state, ending=Ending(status=status, summary=body.end_summary, result=str(result or "")))
+    if not state.open_calls:
+        state = _flush_silent(evolve(state, needs_model=state.ending is None), event.seq)
+        if state.ending is not None:
+            # The agent is done, but with what it was told before: who wrote meanwhile is answered first.
+            state = _take_queued(state, event.seq)
+    return state
+
+
+@on(OutputShown)
+def _output_shown(state: RunState, body: OutputShown, event: RunEvent) -> RunState:
+    handed = state.parent_run_id is not None and body.output_type in HANDED_OVER
+    return evolve(state, handed=(*state.handed, body)) if handed else state
+
+
+@on(TaskChanged)
+def _task_changed(state: RunState, body: TaskChanged, event: RunEvent) -> RunState:
+    marks = [mark for mark in state.tasks if mark.id != body.task.id]
+    own = body.task.run_id == state.run_id
+    if own and body.action != "delete":
+        marks.append(TaskMark(id=body.task.id, name=body.task.name, status=body.task.status))
+    return evolve(state, tasks=tuple(marks))
+
+
+@on(QuestionAsked)
+def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> RunState:
+    state = evolve(state, questions=(*state.questions, body.question))
+    call = state.call(body.question.call_id)
+    if call is not None:
+        state = with_call(state, replace(call, status="waiting", waits_for="user"))
+    return state
+
+
+@on(QuestionAnswered)
+def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent) -> RunState:
+    left = tuple(question for question in state.questions if question.id != body.question_id)
+    return evolve(state, questions=left)
+
+
+@on(Injected)
+def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
+    entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=origin_of(event))
+    return evolve(
+        team.noted(state, body.reason),
+        entries=(*state.entries, entry),
+        needs_model=True,
+        asked_done=state.asked_done or body.reason == ARE_YOU_DONE,
+        final_only=state.final_only or body.reason == FINISH_NOW,
+    )
+
+
+@on(WindowLearned)
+def _window_learned(state: RunState, body: WindowLearned, event: RunEvent) -> RunState:
+    return evolve(state, window=body.context_window, overflows=state.overflows + 1)
+
+
+@on(LimitReached)
+def _limit_reached(state: RunState, body: LimitReached, event: RunEvent) -> RunState:
+    return evolve(state, limit=body)
+
+
+@on(LoopDetected)
+def _loop_detected(state: RunState, body: LoopDetected, event: RunEvent) -> RunState:
+    return evolve(state, loop_warned=state.loop_warned | {body.digest}, loop_checked=len(state.entries))
+
+
+@on(RunPaused)
+def _run_paused(state: RunState, body: RunPaused, event: RunEvent) -> RunState:
+    return evolve(state, pause=body.reason, ended=body.ended)
+
+
+@on(RunResumed)
+def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState:
+    raised = state.raised_limits
+    for kind, amount in body.raise_limits.items():
+        raised[kind] = raised.get(kind, 0) + amount
+    recent = () if state.pause is PauseReason.LOOP else state.recent
+    mode = body.mode or state.mode
+    return evolve(
+        state,
+        # Whoever takes the run up did not begin them.
+        calls=tuple(replace(call, cut_off=True) if call.status == "started" else call for call in state.calls),
+        raised=tuple(sorted(raised.items())),
+        pause=None,
+        ended=None,
+        limit=None,
+        failed=False,
+        error="",
+        # A person tries again: what was tried before does not count any more.
+        retries=0 if state.failed else state.retries,
+        recent=recent,
+        mode=mode,
+        steps=body.steps if mode == "stepping" else None,
+        status=RunStatus.PROCESSING,
+    )
+
+
+@on(RunFailed)
+def _run_failed(state: RunState, body: RunFailed, event: RunEvent) -> RunState:
+    return evolve(state, status=RunStatus.ERROR, failed=True, error=body.message)
+
+
+@on(RunFinished)
+def _run_finished(state: RunState, body: RunFinished, event: RunEvent) -> RunState:
+    return evolve(
+        state,
+        status=body.status,
+        ending=None,
+        needs_model=False,
+        pause=None,
+        summary=body.summary,
+        result=body.result,
+        error=body.error,
+        failed=False,
+    )

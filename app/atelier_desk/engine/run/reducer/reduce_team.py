@@ -1,0 +1,131 @@
+"""The reducer's part about approvals, sub-agents, and what people change of a conversation's context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atelier_desk.domain.approval import ApprovalScope, ApprovalStatus
+from atelier_desk.domain.events.run import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    ApprovalRequested,
+    ChildAnswered,
+    ChildAsked,
+    ChildFinished,
+    ChildrenJoined,
+    ChildrenPlanned,
+    ChildStarted,
+    CompactionUndone,
+    ContextCompacted,
+    EntryPinned,
+    LimitsRaised,
+    ParentAnswered,
+    ParentAsked,
+    RunEvent,
+)
+from atelier_desk.domain.team import ChildStatus
+from atelier_desk.engine.run import team
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.handlers import on, with_call
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.request import compaction
+
+
+@on(ContextCompacted)
+def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
+    return compaction.compacted(evolve(state, usage=state.usage + body.usage), body, event)
+
+
+@on(EntryPinned)
+def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunState:
+    return compaction.pinned(state, body.origin, body.pinned)
+
+
+@on(CompactionUndone)
+def _compaction_undone(state: RunState, body: CompactionUndone, event: RunEvent) -> RunState:
+    return compaction.undone(state, body.origin)
+
+
+@on(ApprovalRequested)
+def _approval_requested(state: RunState, body: ApprovalRequested, event: RunEvent) -> RunState:
+    state = evolve(state, requests=(*state.requests, body.approval))
+    call = state.call(body.approval.call_id)
+    return with_call(state, replace(call, status="asked")) if call is not None else state
+
+
+@on(ApprovalDecided)
+def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -> RunState:
+    asked = next((request for request in state.requests if request.id == body.approval_id), None)
+    if asked is None:
+        return state
+    state = evolve(state, requests=tuple(request for request in state.requests if request is not asked))
+    if body.status is not ApprovalStatus.APPROVED:
+        return state
+    if body.scope is not ApprovalScope.ONCE:
+        state = evolve(state, allowed=state.allowed | {asked.tool})
+    call = state.call(body.call_id)
+    if call is None:
+        return state
+    changed = call.call
+    if body.arguments is not None:
+        # A tool that was named inside invoke_tool is called through it again.
+        wrapped = {"tool_name": asked.tool, "arguments": body.arguments}
+        arguments = body.arguments if asked.tool == changed.name else wrapped
+        changed = changed.model_copy(update={"arguments": arguments, "error": None})
+    return with_call(state, replace(call, call=changed, status="planned", allowed=True, edited=body.arguments is not None))
+
+
+@on(ApprovalAskedAgain)
+def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunEvent) -> RunState:
+    again = tuple(
+        request.model_copy(update={"round": request.round + 1, "seen_ms": 0}) if request.id == body.approval_id else request
+        for request in state.requests
+    )
+    return evolve(state, requests=again)
+
+
+@on(ChildrenPlanned)
+def _children_planned(state: RunState, body: ChildrenPlanned, event: RunEvent) -> RunState:
+    return team.planned(state, body)
+
+
+@on(ChildStarted)
+def _child_started(state: RunState, body: ChildStarted, event: RunEvent) -> RunState:
+    return team.started(state, body, event)
+
+
+@on(ChildFinished)
+def _child_finished(state: RunState, body: ChildFinished, event: RunEvent) -> RunState:
+    return team.finished(state, body)
+
+
+@on(ChildAsked)
+def _child_asked(state: RunState, body: ChildAsked, event: RunEvent) -> RunState:
+    return team.with_child(state, body.child_id, status=ChildStatus.ASKING, question=body.message, question_told=False)
+
+
+@on(ChildAnswered)
+def _child_answered(state: RunState, body: ChildAnswered, event: RunEvent) -> RunState:
+    return team.with_child(state, body.child_id, status=ChildStatus.RUNNING, question="", question_told=False)
+
+
+@on(ChildrenJoined)
+def _children_joined(state: RunState, body: ChildrenJoined, event: RunEvent) -> RunState:
+    return team.joined(state, body)
+
+
+@on(ParentAsked)
+def _parent_asked(state: RunState, body: ParentAsked, event: RunEvent) -> RunState:
+    call = state.call(body.call_id)
+    state = evolve(state, asked_parent=body.message)
+    return with_call(state, replace(call, status="waiting", waits_for="parent")) if call is not None else state
+
+
+@on(ParentAnswered)
+def _parent_answered(state: RunState, body: ParentAnswered, event: RunEvent) -> RunState:
+    return evolve(state, asked_parent="")
+
+
+@on(LimitsRaised)
+def _limits_raised(state: RunState, body: LimitsRaised, event: RunEvent) -> RunState:
+    return team.raised(state, body)

@@ -1,0 +1,313 @@
+"""The state of a run: what folding its events gives. Immutable, no clock, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.chat import FinishReason, ImagePart, TextFile, ToolCall, Usage
+from atelier_desk.domain.events.run import (
+    Ended,
+    LimitKind,
+    LimitReached,
+    OutputShown,
+    PauseReason,
+    Retention,
+    ToolCallStarted,
+    UserMessage,
+)
+from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.policy.budget import Spent
+
+NO_USAGE = Usage()
+DEFAULT_POLICY = ApprovalPolicy()
+
+
+class EntryKind(StrEnum):
+    USER = "user"
+    REPLY = "reply"
+    RESULT = "result"
+    NOTE = "note"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the conversation as the model will see it.
+
+    Attributes:
+        seq: number of the event that made it; entries of earlier runs are numbered backwards from -1.
+        cut: the text was shortened to make room; ``full`` is what it was, ``cut_by`` names the newest compaction that did it.
+        origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
+            for the nth of several made by one event).
+        pinned: a person wants it sent whole, always.
+        provider_data: what the model's server sent with a reply and wants back with it.
+        replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
+    """
+
+    seq: int
+    kind: EntryKind
+    text: str
+    retention: Retention = Retention.COMPRESSIBLE
+    reasoning: str = ""
+    provider_data: ProviderData | None = None
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    tool: str = ""
+    success: bool = True
+    images: tuple[ImagePart, ...] = ()
+    cut: bool = False
+    full: str = ""
+    cut_by: str = ""
+    origin: str = ""
+    pinned: bool = False
+    replaced: tuple[Entry, ...] = ()
+    order: tuple[str, ...] = ()
+
+    @property
+    def shown_images(self) -> tuple[ImagePart, ...]:
+        """The pictures that are sent: a result that was cut has lost them."""
+        return () if self.cut and self.kind is EntryKind.RESULT else self.images
+
+
+@dataclass(frozen=True, slots=True)
+class CallState:
+    """A tool call of the newest reply.
+
+    Attributes:
+        status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
+            parent); done.
+        cut_off: it was started by a stretch of work that ended before it had a result.
+        allowed: a person allowed this very call.
+        edited: the arguments a person put in place of the model's.
+        waits_for: what a waiting call waits for.
+        kind, children, stop_on_error: for a call that waits for sub-agents, what it is and whose end it waits for.
+    """
+
+    call: ToolCall
+    status: Literal["planned", "asked", "started", "waiting", "done"] = "planned"
+    intent: ToolCallStarted | None = None
+    started_at: datetime | None = None
+    cut_off: bool = False
+    allowed: bool = False
+    edited: bool = False
+    waits_for: Literal["", "user", "children", "parent"] = ""
+    kind: TeamCall | None = None
+    children: tuple[str, ...] = ()
+    stop_on_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMark:
+    """What the run must know of a task it made."""
+
+    id: str
+    name: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The run is to end this way."""
+
+    status: RunStatus
+    summary: str = ""
+    result: str = ""
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything a run is.
+
+    Attributes:
+        history: the conversation of the runs before this one, given when folding starts.
+        entries: this run's own conversation.
+        calls: the tool calls of the newest reply.
+        queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger none.
+        needs_model: something was said that the model has not answered yet.
+        final_only: the next reply is the last one and gets no tools (the owner chose to finish at a limit).
+        iterations: model replies since the last user message.
+        elapsed_ms: working time; waiting for a person does not count.
+        recent: digests of the newest calls, for the loop guard; ``loop_warned`` those already warned about.
+        window: tokens of the model's window as the server told it, None when it did not have to.
+        overflows: requests the server refused as too long since the last reply.
+        steps: steps that may still be taken in stepping mode, None for any number.
+        ended: what ended, while the run is held because it was interrupted.
+        failed: the model could not be reached; a resume tries again.
+        lineage: the runs above this one, the root first.
+        approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
+        children: the sub-agents of this run; ``plans`` are those of them that have not started.
+        asked_parent: what this run asked its parent and has no answer to yet.
+        handed: what a sub-agent handed over with ``output``, told to its parent with its report.
+        tool_state: by tool, what its newest call left for those after it.
+        retries: failed model requests in a row that were tried again.
+        tools_refused: the server takes no tool definitions; calls are written as text.
+        finish: how the newest reply ended.
+        reminded: the model was told once of sub-agents that wait for its answer.
+    """
+
+    run_id: str
+    workflow_id: str
+    agent: AgentConfig
+    agent_id: str = ""
+    mode: RunMode = RunMode.AUTO
+    language: str = "en"
+    previous_run_id: str | None = None
+    parent_run_id: str | None = None
+    correlation_id: str = ""
+    depth: int = 0
+    parent_call_id: str = ""
+    title: str = ""
+    workspace: tuple[str, ...] = ()
+    lineage: tuple[Ancestor, ...] = ()
+    max_depth: int = 3
+    approvals: ApprovalPolicy = DEFAULT_POLICY
+    started_at: datetime | None = None
+    last_seq: int = 0
+    last_time: datetime | None = None
+    status: RunStatus = RunStatus.PROCESSING
+    history: tuple[Entry, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    calls: tuple[CallState, ...] = ()
+    queued: tuple[UserMessage, ...] = ()
+    silent: tuple[UserMessage, ...] = ()
+    questions: tuple[UserQuestion, ...] = ()
+    requests: tuple[ApprovalRequest, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    children: tuple[ChildState, ...] = ()
+    plans: tuple[ChildPlan, ...] = ()
+    asked_parent: str = ""
+    handed: tuple[OutputShown, ...] = ()
+    retries: int = 0
+    tools_refused: bool = False
+    finish: FinishReason = FinishReason.STOP
+    reminded: bool = False
+    tasks: tuple[TaskMark, ...] = ()
+    tool_state: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    needs_model: bool = False
+    final_only: bool = False
+    iterations: int = 0
+    tool_calls: int = 0
+    usage: Usage = NO_USAGE
+    elapsed_ms: int = 0
+    raised: tuple[tuple[LimitKind, float], ...] = ()
+    recent: tuple[str, ...] = ()
+    loop_warned: frozenset[str] = frozenset()
+    loop_checked: int = 0
+    asked_done: bool = False
+    dialect: str = ""
+    window: int | None = None
+    context_tokens: int = 0
+    overflows: int = 0
+    steps: int | None = None
+    pause: PauseReason | None = None
+    ended: Ended | None = None
+    limit: LimitReached | None = None
+    ending: Ending | None = None
+    failed: bool = False
+    message_id: str = ""
+    summary: str = ""
+    result: str = ""
+    error: str = ""
+
+    @property
+    def conversation(self) -> tuple[Entry, ...]:
+        """History and own entries, oldest first."""
+        return self.history + self.entries
+
+    @property
+    def open_calls(self) -> tuple[CallState, ...]:
+        return tuple(call for call in self.calls if call.status != "done")
+
+    @property
+    def spent(self) -> Spent:
+        """What counts against the caps: its own use, that of the sub-agents that are over, and what is set aside for those at work."""
+        total = self.total
+        aside = [child.share for child in self.children if child.started_at is not None and not child.status.over]
+        usage = total.usage
+        return Spent(
+            iterations=self.iterations,
+            tool_calls=total.tool_calls + sum(share.max_tool_calls or 0 for share in aside),
+            tokens=usage.tokens_input + usage.tokens_output + sum(share.max_tokens or 0 for share in aside),
+            cost=usage.cost + sum(share.max_cost or 0 for share in aside),
+            seconds=total.seconds + sum(share.max_seconds or 0 for share in aside),
+        )
+
+    @property
+    def total(self) -> Spending:
+        """What the run and the sub-agents of it that are over have used."""
+        total = Spending(usage=self.usage, tool_calls=self.tool_calls, seconds=self.elapsed_ms / 1000)
+        for child in self.children:
+            if child.status.over:
+                total += child.spent
+        return total
+
+    @property
+    def root_run_id(self) -> str:
+        return self.lineage[0].run_id if self.lineage else self.run_id
+
+    def child(self, child_id: str) -> ChildState | None:
+        """The sub-agent of this run with this id."""
+        return next((child for child in self.children if child.id == child_id), None)
+
+    @property
+    def working_children(self) -> tuple[ChildState, ...]:
+        """Sub-agents that have begun and are not over."""
+        return tuple(child for child in self.children if child.started_at is not None and not child.status.over)
+
+    @property
+    def raised_limits(self) -> dict[LimitKind, float]:
+        return dict(self.raised)
+
+    def call(self, call_id: str) -> CallState | None:
+        """The call with this id in the newest reply."""
+        return next((call for call in self.calls if call.call.id == call_id), None)
+
+
+def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
+    """A message as the conversation has it."""
+    text = with_files(message.content, message.files)
+    return Entry(seq=seq, kind=EntryKind.USER, text=text, images=message.images, retention=Retention.CRITICAL, origin=origin)
+
+
+def with_files(content: str, files: tuple[TextFile, ...]) -> str:
+    """A message as the model reads it: its text, then each attached file in a frame with its name."""
+    return "\n\n".join(part for part in (content, *map(_framed, files)) if part)
+
+
+def _framed(file: TextFile) -> str:
+    """A file between two tags of a word its text does not have, so that nothing in it can end the frame."""
+    text, word, number = file.text.casefold(), "attached_file", 1
+    while word in text:
+        number += 1
+        word = f"attached_file_{number}"
+    return f'<{word} name="{quoted(file.name)}">\n{file.text.rstrip()}\n</{word}>'
+
+
+def quoted(name: str) -> str:
+    """A file's name without what would end its frame."""
+    return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+
+def carried(state: RunState) -> tuple[Entry, ...]:
+    """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
+
+    Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
+    """
+    kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
+    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in (*state.silent, *state.queued)]
+    return renumbered(kept)
+
+
+def renumbered(entries: list[Entry]) -> tuple[Entry, ...]:
+    """Entries as a run's history: numbered backwards from -1, reasoning left out."""
+    size = len(entries)
+    return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))

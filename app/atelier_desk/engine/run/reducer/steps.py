@@ -1,0 +1,237 @@
+"""The pure decision: ``next_step(state)`` says what is to be done next, from the state alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from atelier_desk.domain.chat import FinishReason
+from atelier_desk.domain.events.run import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
+from atelier_desk.domain.task import TaskStatus
+from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.run import team
+from atelier_desk.engine.run.reducer.handlers import runnable_calls
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
+from atelier_desk.engine.run.reducer.state import CallState, Ending, EntryKind, RunState
+from atelier_desk.engine.run.request import prompt
+from atelier_desk.engine.run.results import call_finished, noting_edits
+from atelier_desk.policy import budget, loop_guard
+from atelier_desk.tools.results import capped
+from atelier_desk.tools.teams.results import compose
+
+NOT_WHOLE = {
+    FinishReason.LENGTH: "This report was cut off at the model's limit of length.",
+    FinishReason.CONTENT_FILTER: "This report was withheld or cut off by the model server's content filter.",
+    FinishReason.EMPTY: "The agent ended with an empty reply.",
+}
+"""What a sub-agent's parent is told of a last reply that is not whole."""
+REST_HINT = "Ask the sub-agents for shorter reports."
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Send the conversation to the model."""
+
+    with_tools: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BeginCalls:
+    """Commit the intents of the first of these planned calls, or ask a person to allow them."""
+
+    calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCalls:
+    """Run these calls: their intents are committed, and nothing came between."""
+
+    calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverCalls:
+    """What worked on these calls is gone, and they have no result. Run the idempotent ones again, close the others."""
+
+    calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Commit these events, which follow from the state alone."""
+
+    bodies: tuple[EventBody, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do until someone acts; costs nothing and survives a restart."""
+
+    reason: Literal["user", "approval", "children", "parent", "paused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End the run."""
+
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartChildren:
+    """These planned sub-agents begin."""
+
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChildren:
+    """These sub-agents wait for an answer the run will not give any more: tell them to decide themselves."""
+
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopChildren:
+    """The run is to end: stop everything below it."""
+
+
+Step = CallModel | BeginCalls | RunCalls | RecoverCalls | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
+
+
+def next_step(state: RunState) -> Step:
+    """What the driver must do now. Total: every state has exactly one next step."""
+    if state.failed:
+        return Wait("failed")
+    if state.status.final:
+        return Done()
+    if state.pause is not None:
+        return Wait("paused")
+    started = tuple(call for call in state.calls if call.status == "started")
+    if started:
+        cut_off = tuple(call for call in started if call.cut_off)
+        return RecoverCalls(cut_off) if cut_off else RunCalls(started)
+    runnable = runnable_calls(state)
+    if runnable and state.ending is None:
+        return _gate(state, BeginCalls(runnable))
+    children = _children_step(state)
+    if children is not None:
+        return children
+    waiting = _waiting(state)
+    if waiting is not None:
+        return waiting
+    if state.ending is not None:
+        return StopChildren() if state.working_children or state.plans else Finish(state.ending)
+    loop = _loop_step(state)
+    if loop is not None:
+        return loop
+    asking = tuple(child for child in state.children if child.status is ChildStatus.ASKING)
+    if any(not child.question_told for child in asking) and not state.final_only:
+        return Append((Injected(reason=team.CHILD_ASKS, content=prompt.child_questions(asking)),))
+    if state.needs_model:
+        # A last answer is given from everything there is; after it nobody is asked any more.
+        last = _reports(state) if state.final_only else None
+        return last or _gate(state, CallModel(with_tools=not state.final_only))
+    return _last_steps(state, asking)
+
+
+def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
+    """The agent has said what it had to say: what is still open is waited for and told, then the run ends."""
+    open_tasks = [mark.name for mark in state.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)]
+    # A guided model cannot reason about its plan, and its user made the tasks on purpose: asking it would only confuse.
+    if open_tasks and not state.asked_done and state.dialect != "guided":
+        return Append((Injected(reason=ARE_YOU_DONE, content=_are_you_done(open_tasks)),))
+    if asking:
+        return AnswerChildren(tuple(child.id for child in asking))
+    if state.working_children:
+        return Wait("children")
+    return _reports(state) or Finish(Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+
+
+def _reports(state: RunState) -> Append | None:
+    """What sub-agents found out and the model does not know yet, as a note to it."""
+    untold = [child for child in state.children if child.status.over and not child.told]
+    return Append((Injected(reason=team.CHILD_REPORTS, content=prompt.child_reports(untold)),)) if untold else None
+
+
+def _children_step(state: RunState) -> Step | None:
+    """What sub-agents make necessary: starting those whose stage has come, and giving the calls that wait for them their results."""
+    if state.ending is None:
+        never = team.skippable(state)
+        if never:
+            return Append(tuple(ChildFinished(child_id=child.id, status=ChildStatus.NOT_RUN) for child in never))
+        ready = team.startable(state)
+        if ready:
+            return StartChildren(tuple(child.id for child in ready))
+    done = next((c for c in state.calls if c.status == "waiting" and c.waits_for == "children" and team.settled(state, c)), None)
+    if done is None:
+        return None
+    intent = done.intent
+    arguments = intent.arguments if intent else done.call.arguments
+    result = compose(done.kind or TeamCall.JOIN, arguments, team.awaited(state, done))
+    result = capped(noting_edits(result, arguments) if done.edited else result, REST_HINT)
+    return Append((call_finished(done.call.id, intent.tool if intent else done.call.name, result),))
+
+
+def _waiting(state: RunState) -> Wait | None:
+    """For whom the run waits in the middle of its calls."""
+    waits = {call.waits_for for call in state.calls if call.status == "waiting"}
+    if "user" in waits:
+        return Wait("user")
+    if any(call.status == "asked" for call in state.calls):
+        return Wait("approval")
+    if "parent" in waits:
+        return Wait("parent")
+    return Wait("children") if waits else None
+
+
+def _gate(state: RunState, step: CallModel | BeginCalls) -> Step:
+    """A step that costs something goes ahead only within the caps, and in stepping mode only when it was asked for."""
+    if state.mode is RunMode.STEPPING and state.steps is not None and state.steps <= 0:
+        return Append((RunPaused(reason=PauseReason.STEP),))
+    if isinstance(step, CallModel):
+        if state.final_only:
+            return step
+        reached = budget.before_model(state.agent, state.raised_limits, state.spent)
+    else:
+        reached = budget.before_calls(state.agent, state.raised_limits, state.spent)
+    if reached is None:
+        return step
+    return Append((LimitReached(limit=reached.limit, value=reached.value, cap=reached.cap), RunPaused(reason=PauseReason.LIMIT)))
+
+
+def _loop_step(state: RunState) -> Append | None:
+    if not state.entries or state.entries[-1].kind is not EntryKind.RESULT or len(state.entries) == state.loop_checked:
+        return None
+    verdict = loop_guard.verdict(state.recent, state.loop_warned, newest=len(state.calls))
+    if verdict is None:
+        return None
+    results = [entry for entry in state.entries if entry.kind is EntryKind.RESULT]
+    tool = results[-1 - verdict.index].tool if verdict.index < len(results) else results[-1].tool
+    detected = LoopDetected(tool=tool, count=verdict.count, action=verdict.action, digest=verdict.digest)
+    if verdict.action == "pause":
+        return Append((detected, RunPaused(reason=PauseReason.LOOP)))
+    warning = (
+        f"You have called {tool} {verdict.count} times with the same arguments and got the same result. Calling it again will not change "
+        "anything. Try something else, or answer with what you have."
+    )
+    return Append((detected, Injected(reason="loop_warning", content=warning)))
+
+
+def _are_you_done(names: list[str]) -> str:
+    listed = "; ".join(names[:10])
+    return f"These tasks of yours are still open: {listed}. Are you done? If so, close or delete them and give your final reply."
+
+
+def _last_reply(state: RunState) -> str:
+    said = next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
+    if state.parent_run_id is None or state.finish.whole:
+        return said
+    # The parent must not take half a report for a whole one.
+    return f"{said}\n\n[{NOT_WHOLE[state.finish]}]".lstrip()

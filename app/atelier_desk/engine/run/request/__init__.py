@@ -1,0 +1,1 @@
+"""What a model is sent, and what is made of its reply."""

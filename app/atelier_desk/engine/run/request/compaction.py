@@ -1,0 +1,90 @@
+"""Compactions of a conversation: applied, undone, and held off by pins. Pure; what is taken away stays in the state and can come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from atelier_desk.domain.events.run import ContextCompacted, Retention, RunEvent
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, renumbered
+
+CUT_TO = 400
+"""Characters kept of a tool result that is cut to make room."""
+CUT_MARK = "\n[… {missing} characters were cut to save room {hint}…]\n"
+
+
+def shortened(text: str, kept: int = CUT_TO, hint: str = "; call the tool again to read them ") -> str:
+    """The beginning and end of a long text, ``kept`` characters in all, with how much is missing between."""
+    if len(text) <= kept + 80:
+        return text
+    half = kept // 2
+    return f"{text[:half]}{CUT_MARK.format(missing=len(text) - 2 * half, hint=hint)}{text[-half:]}"
+
+
+def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
+    """Shorten the named entries, or put a summary in their place."""
+    dropped = frozenset(body.dropped)
+    origin = f"{event.run_id}:{event.seq}"
+    if body.method in ("cut_results", "cut_message"):
+        kept, hint = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
+
+        def cut(entry: Entry) -> Entry:
+            if entry.seq not in dropped:
+                return entry
+            return replace(entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin)
+
+        return _mapped(state, cut)
+    gone = tuple(entry for entry in state.conversation if entry.seq in dropped)
+    summary = Entry(
+        seq=event.seq,
+        kind=EntryKind.SUMMARY,
+        text=body.summary,
+        retention=Retention.CRITICAL,
+        origin=origin,
+        replaced=gone,
+        order=tuple(entry.origin for entry in state.conversation),
+    )
+    return evolve(
+        state,
+        history=(summary, *(entry for entry in state.history if entry.seq not in dropped)),
+        entries=tuple(entry for entry in state.entries if entry.seq not in dropped),
+    )
+
+
+def pinned(state: RunState, origin: str, pin: bool) -> RunState:
+    """Pin an entry, or take its pin away; an unknown origin changes nothing."""
+    return _mapped(state, lambda entry: replace(entry, pinned=pin) if entry.origin == origin else entry)
+
+
+def can_undo(state: RunState, origin: str) -> bool:
+    """Whether what the compaction ``origin`` took away can come back: it is still in the conversation and not inside a later summary."""
+    return any(_made_by(entry, origin) for entry in state.conversation)
+
+
+def undone(state: RunState, origin: str) -> RunState:
+    """The conversation with what a compaction cut or replaced; one that is not there any more changes nothing."""
+    summary = next((e for e in state.conversation if e.kind is EntryKind.SUMMARY and e.origin == origin), None)
+    if summary is None:
+        return _mapped(state, lambda entry: _whole(entry) if _made_by(entry, origin) else entry)
+    # An entry of this run keeps its number; whatever came before the run is numbered anew. Summaries stand for what came before, too.
+    own = f"{state.run_id}:"
+    place = {name: index for index, name in enumerate(summary.order)}
+    rest = [entry for entry in state.conversation if entry is not summary]
+    older = [entry for entry in (*summary.replaced, *rest) if entry.origin in place]
+    everything = [*sorted(older, key=lambda entry: place[entry.origin]), *(entry for entry in rest if entry.origin not in place)]
+    new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
+    before = [entry for entry in everything if entry not in new]
+    return evolve(state, history=renumbered(before), entries=tuple(new))
+
+
+def _made_by(entry: Entry, origin: str) -> bool:
+    return (entry.kind is EntryKind.SUMMARY and entry.origin == origin) or (entry.cut and entry.cut_by == origin)
+
+
+def _whole(entry: Entry) -> Entry:
+    return replace(entry, text=entry.full, full="", cut=False, cut_by="")
+
+
+def _mapped(state: RunState, change: Callable[[Entry], Entry]) -> RunState:
+    return evolve(state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries))

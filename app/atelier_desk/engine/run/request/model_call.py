@@ -1,0 +1,484 @@
+"""One request to the model: compaction until it fits, streaming, and the committed reply."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import NamedTuple
+
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import (
+    ChatDelta,
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReasoningDelta,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+    ToolCallDelta,
+    ToolSpec,
+    Usage,
+)
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
+from atelier_desk.domain.events.run import (
+    ContextCompacted,
+    EventBody,
+    LimitReached,
+    ModelReplied,
+    ModelRetried,
+    PauseReason,
+    ReplyInterrupted,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    ToolsRefused,
+    WindowLearned,
+)
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.reducer.state import Entry, RunState
+from atelier_desk.engine.run.request import context, prompt
+from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
+from atelier_desk.engine.run.request.silence import watched
+from atelier_desk.engine.team.port import TeamPort
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.replies.tool_refusal import refuses_tools
+from atelier_desk.llm.secrets import redact
+from atelier_desk.llm.tokens import cost, definition_tokens, estimate
+from atelier_desk.llm.wire import retry
+from atelier_desk.policy import budget
+from atelier_desk.tools.modes import tools_text, usable_names, visible_names
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_S = 1.0
+"""The partial reply is kept at least this often, so that a kill loses at most a second of text."""
+MOST_OVERFLOWS = 2
+"""Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+LEAST_WINDOW = 512
+"""Tokens; a server that names a smaller window is not believed."""
+SUMMARY_TOKENS = 800
+"""Most tokens of a summary."""
+SHRINK = 0.75
+"""What the window is taken to be when a server says "too long" without saying how much it can take."""
+
+
+def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False) -> tuple[ToolSpec, ...]:
+    """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
+    of its own tools alone."""
+    names = direct_names(env, state)
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not env.registry.is_control_tool(name)]))
+
+
+def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """Names of the tools the model may call directly."""
+    return visible_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        depth=state.depth,
+        max_depth=state.max_depth,
+        has_parent=state.parent_run_id is not None,
+        child_asks=any(child.question for child in state.children),
+    )
+
+
+def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
+    """Every tool the run may call: those the agent names and those of its sections, as its depth and tool mode allow."""
+    return usable_names(
+        env.registry,
+        mode=state.agent.tool_mode,
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        depth=state.depth,
+        max_depth=state.max_depth,
+    )
+
+
+class _Described(NamedTuple):
+    """Definitions of tools, with what is made of them for every request: their JSON and the estimated tokens a server sees."""
+
+    tools: tuple[ToolSpec, ...]
+    json: str
+    tokens: int
+
+
+_described: OrderedDict[tuple[int, ...], _Described] = OrderedDict()
+"""By the identities of the definitions, which the registry keeps; holding them here keeps the identities theirs."""
+MOST_DESCRIBED = 64
+
+
+def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
+    key = tuple(map(id, tools))
+    known = _described.get(key)
+    if known is None:
+        text = json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False)
+        known = _described[key] = _Described(tools, text, definition_tokens(tools))
+        if len(_described) > MOST_DESCRIBED:
+            _described.popitem(last=False)
+    return known
+
+
+def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> PromptFrame:
+    """What a request sends besides the conversation, named by a hash of it."""
+    content = f"[{json.dumps(workflow_id)}, {json.dumps(system, ensure_ascii=False)}, {_describe(tools).json}]"
+    name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
+
+
+def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
+    """Estimated tokens of the definitions as a server sees them."""
+    return _describe(tools).tokens
+
+
+class ModelCall:
+    """Performs one ``CallModel`` step; what ``follow`` says is committed with the reply.
+
+    Attributes:
+        message_id: identifies the reply from its first token on.
+        content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
+    """
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
+        self._env = env
+        self._handle = handle
+        self._teams = teams
+        self._follow = follow
+        self.message_id = new_id()
+        self.content = ""
+        self.reasoning = ""
+        self._reasoning_ms = 0
+        self._saved_at = env.clock.monotonic()
+        self._estimated = 0
+        self._frame: PromptFrame | None = None
+        self._with_tools = True
+        self._sees = True
+        self._based_on = 0
+        self._begun = False
+        self._native_tools = False
+        self._called = ""
+        self._info: ModelInfo | None = None
+        self._kept = False
+
+    async def perform(self, *, with_tools: bool) -> None:
+        """Ask and commit the reply, or commit why it failed."""
+        state = self._handle.current
+        try:
+            opened = await self._open(state)
+            ready = await self._reserved(opened, await self._fit(opened, with_tools=with_tools))
+            if ready is None:
+                return
+            self._estimated, self._info = ready.tokens, opened.info
+            started = self._env.clock.monotonic()
+            reply = await self._stream(opened, ready.request)
+        except ContextOverflowError as error:
+            await self._overflowed(error)
+        except ProviderError as error:
+            log.warning("model request failed: %s", error.code)
+            await self._failed(error)
+        else:
+            duration_ms = round((self._env.clock.monotonic() - started) * 1000)
+            await self._commit(opened, ready, reply, duration_ms)
+
+    async def _open(self, state: RunState) -> OpenModel:
+        """The agent's model; after its server refused tools, whatever the agent says, in the dialect that needs none of them."""
+        agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
+        return await self._env.gateway.open(agent, state.language)
+
+    def interrupted(self, reason: str) -> list[EventBody]:
+        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when it is kept already."""
+        if not self._begun or self._kept or self._handle.current.message_id == self.message_id:
+            return []
+        usage = self._used()
+        cut = ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
+        return [cut]
+
+    def _used(self) -> Usage:
+        """What the request has used so far, by our own estimate: a server tells its counts at the end."""
+        written = estimate(self.content + self.reasoning + self._called)
+        usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
+        return usage.model_copy(update={"cost": cost(usage, self._info)}) if self._info is not None else usage
+
+    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
+        """Compact until the request fits; each compaction is committed before the next is planned."""
+        state = self._handle.current
+        guided = opened.dialect is ToolDialect.GUIDED
+        tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
+        system = prompt.system_prompt(state, self._tools_text(state))
+        self._frame = make_frame(state.workflow_id, system, tools)
+        self._with_tools = with_tools
+        self._sees = opened.info.supports_vision is True
+        self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
+        tool_tokens = tools_tokens(tools)
+        # The guided dialect never sends the definitions: it shows the model a few examples instead.
+        tool_tokens = 0 if guided else tool_tokens
+        while True:
+            state = self._handle.current
+            window = min(opened.window, state.window or opened.window)
+            factor = self._env.calibrations[state.agent.model].factor
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees)
+            if isinstance(step, context.Ready):
+                self._based_on = state.last_seq
+                return step
+            if isinstance(step, context.CutResults):
+                await self._env.journal.append(
+                    self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
+                )
+            elif isinstance(step, context.Shorten):
+                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept, tokens_before=step.tokens)
+                await self._env.journal.append(self._handle, shorter)
+            else:
+                await self._summarise(opened, step, window, factor)
+
+    async def _reserved(self, opened: OpenModel, ready: context.Ready) -> context.Ready | None:
+        """The request with a reply no longer than the run's caps have room for; None, and the run pauses at the limit, without room.
+
+        A last answer the owner asked for at a limit goes beyond it: that is what was decided.
+        """
+        if self._handle.current.final_only:
+            return ready
+        room = self._room(opened, ready.tokens, ready.request.max_tokens)
+        if isinstance(room, budget.Reached):
+            stopped: list[EventBody] = [LimitReached(limit=room.limit, value=room.value, cap=room.cap), RunPaused(reason=PauseReason.LIMIT)]
+            await self._env.journal.append_if(self._handle, lambda now: None if now.status.final or now.pause is not None else stopped)
+            return None
+        return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
+
+    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int) -> int | budget.Reached:
+        state = self._handle.current
+        return budget.reserve(
+            state.agent,
+            state.raised_limits,
+            state.spent,
+            prompt_tokens=prompt_tokens,
+            reply_tokens=reply_tokens,
+            prices=(opened.info.price_input or 0.0, opened.info.price_output or 0.0),
+        )
+
+    def _tools_text(self, state: RunState) -> str:
+        return tools_text(
+            self._env.registry,
+            mode=state.agent.tool_mode,
+            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections),
+            depth=state.depth,
+            max_depth=state.max_depth,
+        )
+
+    async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
+        summary, usage = "", Usage()
+        # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
+        affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.Reached)
+        if opened.dialect is not ToolDialect.GUIDED and affordable:
+            try:
+                summary, usage = await self._model_summary(opened, step.entries, window, factor)
+            except ProviderError as error:
+                log.warning("summary by the model failed (%s); a digest stands in", error.code)
+        by_model = bool(summary.strip())
+        if not by_model:
+            summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
+        chosen = {entry.origin for entry in step.entries}
+
+        def decide(now: RunState) -> list[EventBody]:
+            # Meanwhile something may have been pinned, or an older compaction undone, which numbers entries anew.
+            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.pinned]
+            saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
+            return [
+                ContextCompacted(
+                    method="summary" if by_model else "digest",
+                    dropped=tuple(entry.seq for entry in gone),
+                    summary=summary,
+                    covers_history=any(entry.seq < 0 for entry in gone),
+                    tokens_before=step.tokens,
+                    tokens_after=max(0, int(step.tokens - saved)),
+                    usage=usage,
+                )
+            ]
+
+        await self._env.journal.append_if(self._handle, decide)
+
+    async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
+        reply_tokens = min(SUMMARY_TOKENS, window // 5)
+        room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
+        text = prompt.as_text(entries)
+        if len(text) > room:
+            text = text[: room // 3] + "\n[…]\n" + text[-(room - room // 3) :]
+        request = ChatRequest(
+            model=self._handle.current.agent.model,
+            messages=(
+                ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
+                ChatMessage(role=Role.USER, content=text),
+            ),
+            temperature=0.0,
+            max_tokens=reply_tokens,
+            enable_thinking=False,
+            context_window=window,
+            retry=self._handle.current.parent_run_id is None,
+        )
+        reply: ChatReply | None = None
+        length = Length(reply_tokens)
+        async with aclosing(self._watched(opened.plain.stream(request))) as deltas:
+            async for delta in deltas:
+                if length.over(delta):
+                    break
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+        if reply is None:
+            return "", Usage()
+        usage = counted(reply, tokens_input=estimate(text), most_output=reply_tokens)
+        return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
+
+    async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
+        state = self._handle.current
+        began, length = self._env.clock.monotonic(), Length(request.max_tokens)
+        async with aclosing(self._watched(opened.model.stream(request))) as deltas:
+            async for delta in deltas:
+                self._begun = self._begun or not isinstance(delta, RetryDelta)
+                if length.over(delta):
+                    log.warning("the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens)
+                    return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=FinishReason.LENGTH)
+                if isinstance(delta, TextDelta):
+                    if not self.content and self.reasoning:
+                        self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
+                    self.content += delta.content
+                    self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
+                elif isinstance(delta, ReasoningDelta):
+                    if delta.all_before:
+                        self.reasoning, self.content = self.reasoning + self.content, ""
+                    self.reasoning += delta.content
+                    before = {"all_before": True} if delta.all_before else {}
+                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
+                elif isinstance(delta, ToolCallDelta):
+                    self._called += delta.name + delta.arguments
+                elif isinstance(delta, RetryDelta):
+                    retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
+                    await self._env.journal.append(self._handle, retried)
+                elif isinstance(delta, ReplyDone):
+                    return delta.reply
+                await self._keep_partial(state)
+        raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+
+    def _watched(self, deltas: AsyncIterator[ChatDelta]) -> AsyncGenerator[ChatDelta, None]:
+        """A root run's reply may not be silent for too long; a sub-agent is watched as a whole, see ``InactivityWatch``."""
+        if self._handle.current.parent_run_id is not None:
+            return deltas  # type: ignore[return-value]
+        return watched(deltas, self._env.clock, self._env.inactivity_s)
+
+    async def _keep_partial(self, state: RunState) -> None:
+        now = self._env.clock.monotonic()
+        if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
+            self._saved_at = now
+            await self._env.repos.journal.save_partial(
+                state.run_id,
+                state.workflow_id,
+                self.message_id,
+                content=mended(self.content),
+                reasoning=mended(self.reasoning),
+                usage=self._used(),
+            )
+
+    async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
+        usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens)
+        if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
+            calibration = self._env.calibrations[ready.request.model]
+            calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
+        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
+        frame = self._frame
+        new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
+        await self._env.journal.append(
+            self._handle,
+            ModelReplied(
+                message_id=self.message_id,
+                reply=unique_calls(judged(reply), used),
+                provider=opened.info.provider,
+                dialect=opened.dialect.value,
+                frame=frame.id if frame else "",
+                with_tools=self._with_tools,
+                with_images=self._sees,
+                based_on=self._based_on,
+                usage=usage,
+                context_tokens=usage.tokens_input + usage.tokens_output,
+                context_window=ready.window,
+                max_tokens=ready.request.max_tokens,
+                duration_ms=duration_ms,
+                reasoning_ms=self._reasoning_ms or (duration_ms if reply.reasoning else 0),
+            ),
+            clear_partial=True,
+            frames=new,
+            follow=self._follow,
+        )
+        self._env.frames.update(each.id for each in new)
+
+    def _earlier_call_ids(self) -> set[str]:
+        return {call.id for entry in self._handle.current.entries for call in entry.calls}
+
+    async def _overflowed(self, error: ContextOverflowError) -> None:
+        state = self._handle.current
+        if state.overflows + 1 >= MOST_OVERFLOWS or (error.n_ctx is None and error.status is None):
+            await self._failed(error)
+            return
+        opened = await self._open(state)
+        known = min(opened.window, state.window or opened.window)
+        if error.n_prompt:
+            calibration = self._env.calibrations[state.agent.model]
+            calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
+        named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
+        learned = WindowLearned(context_window=max(LEAST_WINDOW, named or int(known * SHRINK)))
+        await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
+        self._kept = True
+        if named is not None and named >= LEAST_WINDOW:
+            # What the server named is true of the model in every run; our own guess is good for this one.
+            await self._remember(context_window=named)
+
+    async def _failed(self, error: ProviderError) -> None:
+        state = self._handle.current
+        message = redact(error.localized(_))
+        if self._native_tools and not self._begun and not state.tools_refused and refuses_tools(error):
+            said = redact(str(error.params.get("detail") or message))
+            await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
+            await self._remember(supports_tools=False)
+            return
+        attempt = state.retries + 2
+        delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
+        if delay is not None:
+            # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
+            retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
+            await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
+            self._kept = True
+            await self._env.clock.sleep(delay)
+            return
+        if state.parent_run_id is None:
+            failed = RunFailed(code=error.code, message=message, recoverable=error.recoverable or error.code != "bad_request")
+            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+            self._kept = True
+            return
+        attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
+        end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
+        # Nobody would read what those in its background find out.
+        await self._teams.stop_below(self._handle)
+        await self._teams.conclude(
+            self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
+        )
+        self._kept = True
+
+    async def _remember(self, **facts: int | bool) -> None:
+        """Keep what a refusal taught for the runs to come; this one knows it from its journal."""
+        try:
+            await self._env.gateway.learned(self._handle.current.agent, **facts)
+        except AtelierError as error:
+            log.warning("what was learned of the model is not kept: %s", error)

@@ -1,0 +1,116 @@
+"""The text the engine adds around a conversation: what the agent is told about itself, and how old turns are summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.events.run import OutputShown
+from atelier_desk.domain.team import ChildState
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.tools.control.answer_child import AnswerChildTool
+
+LANGUAGE_NAMES = {"en": "English", "fr": "French"}
+
+SUMMARY_INSTRUCTIONS = (
+    "Summarise the conversation below so that the work can go on without it. Keep: what the user wants, decisions, facts, names, numbers, "
+    "open tasks and questions, and what was tried. Leave out greetings and repetitions. Write plain text of at most 300 words, in the "
+    "conversation's language, and nothing else."
+)
+
+MOST_HANDED = limits.RESULT_TO_MODEL
+"""Characters of one stored text that stand in a sub-agent's report; the rest is in the stored one."""
+
+FINISH_NOTE = "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
+
+
+def system_prompt(state: RunState, tool_list: str = "") -> str:
+    """The system message: the owner's own words first, then the facts the agent cannot know, then what is said of its tools in text."""
+    parts = [state.agent.system_prompt.strip()]
+    facts = []
+    if state.started_at is not None:
+        facts.append(f"Today is {state.started_at:%A %d %B %Y}.")
+    language = LANGUAGE_NAMES.get(state.language, "English")
+    facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
+    parts.append(" ".join(facts))
+    if tool_list:
+        parts.append(tool_list)
+    return "\n\n".join(parts)
+
+
+def child_questions(asking: Sequence[ChildState]) -> str:
+    """The note about sub-agents that wait for this agent's answer."""
+    lines = [f"- {child.name} (child_id {child.id}): {child.question}" for child in asking]
+    return f"Sub-agents of yours wait for your answer. Answer each with {AnswerChildTool.name}.\n" + "\n".join(lines)
+
+
+def child_reports(children: Sequence[ChildState]) -> str:
+    """The note with the reports of sub-agents that worked in the background; long ones are cut so that all have their part."""
+    room = max(400, limits.RESULT_TO_MODEL // max(1, len(children)))
+    parts = ["Sub-agents of yours that worked in the background are done. Take their reports into account and answer the user."]
+    for child in children:
+        text = child.report or child.error or "(no report)"
+        if len(text) > room:
+            text = f"{text[: room // 2]}\n[… {len(text) - room} characters left out …]\n{text[-room // 2 :]}"
+        parts.append(f"## {child.name} ({child.status.value}, child_id {child.id})\n{text}")
+    return "\n\n".join(parts)
+
+
+def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
+    """A sub-agent's report with what it handed over before, in the order it did; what the report says again is not repeated.
+
+    The names of stored texts come first: a parent that gets a cut report can read the whole text by its name.
+    """
+    names = ", ".join(dict.fromkeys(repr(each.report) for each in handed if each.report))
+    parts = [f"Stored as reports, whole: {names}.", report] if names else [report]
+    for each in handed:
+        text = each.content.strip()
+        if text and text not in report:
+            stored = f", report {each.report!r}" if each.report else ""
+            rest = f"\n[… {len(text) - MOST_HANDED} characters more in the report]" if each.report and len(text) > MOST_HANDED else ""
+            parts.append(f"## Handed over ({each.output_type}{stored})\n\n{text[:MOST_HANDED] if rest else text}{rest}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def as_text(entries: tuple[Entry, ...], each: int = 2000) -> str:
+    """Entries as plain lines for a summary, each cut to ``each`` characters."""
+    labels = {
+        EntryKind.USER: "User",
+        EntryKind.REPLY: "Assistant",
+        EntryKind.RESULT: "Tool result",
+        EntryKind.NOTE: "Note",
+        EntryKind.SUMMARY: "Earlier summary",
+    }
+    lines = []
+    for entry in entries:
+        text = entry.text if len(entry.text) <= each else f"{entry.text[: each // 2]} … {entry.text[-each // 2 :]}"
+        calls = "".join(f" [called {call.name}]" for call in entry.calls)
+        lines.append(f"{labels[entry.kind]}: {text}{calls}".strip())
+    return "\n".join(lines)
+
+
+def digest(entries: tuple[Entry, ...], limit: int = 4000) -> str:
+    """A summary without a model, always the same for the same entries: the user's words first, then what was answered and called.
+
+    Newer lines win over older ones when ``limit`` characters are not enough.
+    """
+    earlier = [entry.text for entry in entries if entry.kind is EntryKind.SUMMARY]
+    lines = []
+    for entry in entries:
+        head = " ".join(entry.text.split())
+        if entry.kind is EntryKind.USER:
+            lines.append(f"- User: {head[:300]}")
+        elif entry.kind is EntryKind.REPLY:
+            called = ", ".join(call.name for call in entry.calls)
+            lines.append(f"- Assistant: {head[:160]}" + (f" (called {called})" if called else ""))
+        elif entry.kind is EntryKind.RESULT:
+            lines.append(f"- {entry.tool} gave: {head[:100]}")
+    body: list[str] = []
+    room = limit - sum(len(text) for text in earlier[-1:])
+    for line in reversed(lines):
+        if room - len(line) < 0:
+            body.append("- (older turns left out)")
+            break
+        room -= len(line) + 1
+        body.append(line)
+    return "\n".join([*(text[:limit] for text in earlier[-1:]), "Earlier in this conversation:", *reversed(body)])

@@ -1,0 +1,146 @@
+"""What runs wait for: answers to questions, decisions about calls, and answers in a parent's place."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events.run import (
+    ApprovalAskedAgain,
+    ApprovalDecided,
+    CallStatus,
+    EventBody,
+    QuestionAnswered,
+)
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.results import call_finished, closed
+from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.messages import check_text
+from atelier_desk.i18n import N_
+from atelier_desk.tools.core.user_question import answer_result
+
+
+class Answering:
+    """Answers of all kinds: to questions, to requests for a yes, to sub-agents that asked their parent."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
+
+    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
+        """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open.
+
+        Raises:
+            NotFoundError: no such question.
+            ConflictError: it was answered already.
+        """
+        question = await self._env.repos.questions.get(question_id)
+        live = await self._runs.load(question.run_id)
+
+        def decide(now: RunState) -> list[EventBody]:
+            asked = next((q for q in now.questions if q.id == question_id), None)
+            call = now.call(question.call_id)
+            if asked is None or call is None or call.status != "waiting":
+                raise ConflictError(N_("This question was answered already."))
+            answered = asked.model_copy(update={"status": status, "selected_options": selected, "text_response": text})
+            tool = call.intent.tool if call.intent else call.call.name
+            waited = round((self._env.clock.now() - asked.created_at).total_seconds() * 1000)
+            answer = QuestionAnswered(
+                question_id=question_id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text
+            )
+            return [answer, call_finished(asked.call_id, tool, answer_result(answered), duration_ms=max(0, waited))]
+
+        try:
+            await self._env.journal.append_if(live.handle, decide)
+            self._env.record_answer(question.workflow_id, status)
+        finally:
+            self._runs.drive(live)
+
+    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
+        """Allow or reject a call that waits for it. A rejection is the call's result, with its note as the reason.
+
+        Raises:
+            NotFoundError: no such request.
+            ConflictError: it was decided already.
+        """
+        request = await self._env.repos.approvals.get(approval_id)
+        live = await self._runs.load(request.run_id)
+
+        def decide(now: RunState) -> list[EventBody]:
+            asked = next((each for each in now.requests if each.id == approval_id), None)
+            call = now.call(request.call_id)
+            if asked is None or call is None or call.status != "asked":
+                raise ConflictError(N_("This was decided already."))
+            fields = dict(decision)
+            if decision.arguments == asked.arguments:
+                fields["arguments"] = None
+            decided = ApprovalDecided(approval_id=approval_id, call_id=asked.call_id, seen_ms=request.seen_ms, **fields)
+            if decision.status is ApprovalStatus.APPROVED:
+                return [decided, *_covered(now, asked, decision)]
+            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, decision.note, decision.decided_by), code="rejected")]
+
+        try:
+            await self._env.journal.append_if(live.handle, decide)
+        finally:
+            self._runs.drive(live)
+
+    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
+        """The time to decide of ``asked`` is over and starts anew; not when it was decided meanwhile, or when another screen that shows it
+        has started it anew already.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        live = await self._runs.load(asked.run_id)
+        again = ApprovalAskedAgain(approval_id=asked.id, call_id=asked.call_id)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            waits = any(request.id == asked.id and request.round == asked.round for request in now.requests)
+            return [again] if waits else None
+
+        await self._env.journal.append_if(live.handle, decide)
+
+    async def answer_child(self, child_run_id: str, text: str) -> None:
+        """Answer a sub-agent that asked its parent, in the parent's place.
+
+        Raises:
+            UsageError, LimitError: the answer is blank or too long.
+            ConflictError: it waits for no answer, or not any more.
+        """
+        check_text(text)
+        live = await self._runs.load(child_run_id)
+        parent = live.handle.current.parent_run_id
+        if parent is None or not live.handle.current.asked_parent:
+            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+        above = await self._runs.load(parent)
+        if not await self._runs.teams.answer(above.handle, child_run_id, mended(text), by="user"):
+            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+        self._runs.drive(above)
+
+
+def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
+    """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too."""
+    if decision.scope is ApprovalScope.ONCE:
+        return []
+    return [
+        ApprovalDecided(
+            approval_id=other.id,
+            call_id=other.call_id,
+            status=ApprovalStatus.APPROVED,
+            scope=decision.scope,
+            decided_by=decision.decided_by,
+        )
+        for other in now.requests
+        if other.tool == asked.tool and other.id != asked.id
+    ]
+
+
+def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
+    """What the agent reads when its call was not allowed."""
+    what = f"{request.tool} {request.operation}".strip()
+    if decided_by == "timeout":
+        return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
+    reason = f" Reason: {note}" if note else ""
+    return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."

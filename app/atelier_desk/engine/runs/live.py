@@ -1,0 +1,328 @@
+"""The runs in memory: loading, driving, stopping and settling them. One object a run, so that two can never work on the same journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
+from atelier_desk.domain.limits import RUNS_END_S
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import history
+from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.slots import Slots
+from atelier_desk.engine.team.teams import Teams
+from atelier_desk.i18n import _
+from atelier_desk.llm.secrets import redact
+from atelier_desk.logs import correlation
+from atelier_desk.storage.repositories import Repositories
+
+log = logging.getLogger(__name__)
+
+FINISHED_KEPT = 16
+"""Runs that are over and stay in memory."""
+
+
+class LiveRuns:
+    """The runs in memory.
+
+    Attributes:
+        slots: how many may work at once.
+        conversations: what new runs inherit.
+        alive: by workflow, the root run that is not over.
+        teams: what two of them do to each other.
+    """
+
+    def __init__(self, env: RunEnvironment, slots: int) -> None:
+        self._env = env
+        self.slots = Slots(slots)
+        self.conversations = history.Conversations(env.repos)
+        self.alive: dict[str, str] = {}
+        self.teams = Teams(env, self)
+        self._runs: dict[str, LiveRun] = {}
+        self._finished: OrderedDict[str, None] = OrderedDict()
+        self._loading = asyncio.Lock()
+        self._beginning: dict[str, asyncio.Lock] = {}
+        self._closing = False
+
+    def get(self, run_id: str) -> LiveRun | None:
+        """The run, when it is in memory."""
+        return self._runs.get(run_id)
+
+    def add(self, handle: RunHandle) -> LiveRun:
+        """Take up a run whose start was just committed."""
+        live = self._runs[handle.run_id] = LiveRun(handle)
+        self.revived(live)
+        return live
+
+    def revived(self, live: LiveRun) -> None:
+        """The run is not over, or no longer: its workflow has it as the one that is alive."""
+        state = live.handle.current
+        self._runs[state.run_id] = live
+        self._finished.pop(state.run_id, None)
+        if state.parent_run_id is None:
+            self.alive[state.workflow_id] = state.run_id
+
+    async def load(self, run_id: str) -> LiveRun:
+        """The run, from its journal when it is not in memory or when a commit of it failed.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        live = self._runs.get(run_id)
+        if live is not None and not live.handle.stale:
+            return live
+        async with self._loading:
+            live = self._runs.get(run_id)
+            if live is not None:
+                await self._env.journal.refresh(live.handle)
+                return live
+            handle = await history.load(self._env.repos, self.conversations, run_id)
+            live = self._runs[run_id] = LiveRun(handle)
+            if handle.current.status.final:
+                self._over(run_id)
+            return live
+
+    def beginning(self, workflow_id: str) -> asyncio.Lock:
+        """Held while a turn begins, so that a workflow never has two."""
+        return self._beginning.setdefault(workflow_id, asyncio.Lock())
+
+    def drive(self, live: LiveRun) -> None:
+        """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
+        state = live.handle.state
+        if self._closing or live.at_work or live.stopping or state is None:
+            return
+        if isinstance(next_step(state), Wait | Done):
+            self.settled(live)
+            return
+        live.driver = Driver(self._env, live.handle, self.teams, self.slots)
+        live.task = asyncio.create_task(self._work(live, live.driver), name=f"run {state.run_id}")
+
+    async def stop(
+        self,
+        live: LiveRun,
+        kind: Literal["cancel", "message"],
+        *then: EventBody,
+        end: RunFinished = CANCEL,
+        after: tuple[asyncio.Task[None], ...] = (),
+    ) -> bool:
+        """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped.
+
+        The step is stopped at once; what that means is written when ``after`` is done.
+        """
+        while live.at_work and live.driver is not None and live.task is not None:
+            driver, task = live.driver, live.task
+            if driver.stop is not None:
+                # Someone else's, who did not wait for its end.
+                await _either(driver.stop.done, task)
+                continue
+            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
+            task.cancel()
+            # After a message the driver goes on: then it is over only when the run is.
+            await (_either(stop.done, task) if kind == "message" else asyncio.wait({task}))
+            return stop.done.done() and stop.done.result()
+        return False
+
+    # -- ending a run and everything below it --------------------------------------------------------------------------------------
+
+    async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
+        """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
+
+        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled.
+        """
+        top = await self.load(run_id)
+        ended = [top]
+        while True:
+            # A sub-agent may have begun below one of them in the very moment.
+            found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each))}
+            runs = ended = [live for live in found.values() if not live.handle.current.status.final]
+            if not runs:
+                return
+            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one. What is
+            # written goes from the bottom up, so that everybody's end counts what those below it used.
+            for live in runs:
+                live.stopping = True
+            ends: dict[str, asyncio.Task[None]] = {}
+            for live in reversed(runs):
+                state = live.handle.current
+                below_it = tuple(ends[child.id] for child in state.children if child.id in ends)
+                ends[state.run_id] = asyncio.create_task(self._end(live, end if live is top else CANCEL, below_it))
+            try:
+                await asyncio.gather(*ends.values())
+            finally:
+                for live in runs:
+                    live.stopping = False
+                    self.drive(live)
+
+    async def below(self, live: LiveRun) -> list[LiveRun]:
+        """The sub-agents below a run that are not over, from the top down."""
+        found: list[LiveRun] = []
+        for child in live.handle.current.working_children:
+            loaded = await self.load(child.id)
+            found += [loaded, *await self.below(loaded)]
+        return found
+
+    async def above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first."""
+        return [await self.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
+
+    async def _end(self, live: LiveRun, end: RunFinished, after: tuple[asyncio.Task[None], ...]) -> None:
+        if await self.stop(live, "cancel", end=end, after=after):
+            return
+        if after:
+            await asyncio.wait(after)
+        lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
+        text = end.error or CANCELLED
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            return [*lost, *closing_events(now, CallStatus.CANCELLED, text, lost=True), end]
+
+        try:
+            await self.teams.conclude(live.handle, decide, clear_partial=True)
+        finally:
+            self.settled(live)
+
+    def settled(self, live: LiveRun) -> None:
+        """The run waits or is over: forget what only a run at work needs."""
+        state = live.handle.current
+        if not state.status.final:
+            return
+        if self.alive.get(state.workflow_id) == state.run_id:
+            del self.alive[state.workflow_id]
+        if not state.failed:
+            self.conversations.finished(state)
+        self._over(state.run_id)
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop a deleted workflow's runs from memory."""
+        for run_id in [run_id for run_id, live in self._runs.items() if live.handle.workflow_id == workflow_id]:
+            del self._runs[run_id]
+            self._finished.pop(run_id, None)
+        self.alive.pop(workflow_id, None)
+        self.conversations.forget()
+        self._env.journal.forget(workflow_id)
+        lock = self._beginning.get(workflow_id)
+        if lock is not None and not lock.locked():
+            del self._beginning[workflow_id]
+
+    # -- interrupting --------------------------------------------------------------------------------------------------------------
+
+    async def interrupt(self, run_id: str, ended: Ended) -> None:
+        """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""
+        top = await self.load(run_id)
+        await self._interrupt([top, *await self.below(top)], ended)
+
+    async def close(self) -> None:
+        """Stop driving. Runs at work are interrupted: a resume, or the next start of the window, goes on with them."""
+        self._closing = True
+        await self._interrupt(list(self._runs.values()), "program", RUNS_END_S)
+
+    async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
+        tasks = {live.task: live for live in runs if live.task is not None and live.at_work}
+        for task, live in tasks.items():
+            # Nobody is set going by the end of another.
+            live.stopping = True
+            task.cancel()
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks, timeout=timeout_s)
+            await self.mark_interrupted(list(tasks.values()), ended)
+        finally:
+            for live in tasks.values():
+                live.stopping = False
+
+    async def mark_interrupted(self, runs: Sequence[LiveRun], ended: Ended) -> None:
+        """Write down that nothing works on these runs any more, nor on those above that wait for them. What waits for a person is left."""
+        above: dict[str, LiveRun] = {}
+        for live in runs:
+            if await self._mark(live, ended, RunStatus.PROCESSING):
+                for ancestor in live.handle.current.lineage:
+                    above[ancestor.run_id] = await self.load(ancestor.run_id)
+        for live in above.values():
+            await self._mark(live, ended, RunStatus.AWAITING_CHILDREN)
+
+    async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
+        """Whether the run was in this state, and is written down as interrupted now."""
+        try:
+            kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
+            return await self._env.journal.append_if(
+                live.handle,
+                lambda now: [*kept, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if now.status is status else None,
+                clear_partial=True,
+            )
+        except AtelierError as error:
+            # The disk is full, or the workflow was deleted: the next process that opens the folder looks again.
+            log.warning("run %s could not be marked as interrupted: %s", live.handle.run_id, error)
+            return False
+
+    async def _work(self, live: LiveRun, driver: Driver) -> None:
+        with correlation(live.handle.current.correlation_id):
+            try:
+                await driver.drive()
+            except Exception as error:
+                self._broke(live, error)
+            else:
+                self.settled(live)
+                asyncio.get_running_loop().call_soon(self._again, live, live.handle.state)
+
+    def _again(self, live: LiveRun, settled: RunState | None) -> None:
+        """Something may be said between the driver's last look and its end."""
+        if self._runs.get(live.handle.run_id) is live and live.handle.state is not settled:
+            self.drive(live)
+
+    def _over(self, run_id: str) -> None:
+        """Keep the newest runs that are over in memory, and let the others go: the journal has them."""
+        self._finished[run_id] = None
+        self._finished.move_to_end(run_id)
+        while len(self._finished) > FINISHED_KEPT:
+            old, _none = self._finished.popitem(last=False)
+            live = self._runs.get(old)
+            if live is not None and live.handle.current.status.final and not live.at_work:
+                del self._runs[old]
+
+    def _broke(self, live: LiveRun, error: Exception) -> None:
+        """The journal could not be written: nothing followed from what was not committed. It is read again at the next try."""
+        state = live.handle.current
+        if isinstance(error, NotFoundError):
+            log.info("run %s ends: its workflow is gone", state.run_id)
+            self._runs.pop(state.run_id, None)
+            if self.alive.get(state.workflow_id) == state.run_id:
+                del self.alive[state.workflow_id]
+            return
+        log.error("run %s stopped: %s", state.run_id, error, exc_info=error)
+        code = error.code if isinstance(error, AtelierError) else "internal_error"
+        text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        self._env.publish(state, ChunkType.ERROR, code=code, message=redact(text), recoverable=True)
+
+
+async def _either(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
+    """What a kill left of a streamed reply, as the event that keeps it."""
+    partial = await repos.journal.partial(run_id)
+    if not partial or not (partial.get("content") or partial.get("reasoning")):
+        return []
+    return [
+        ReplyInterrupted(
+            message_id=str(partial["message_id"]),
+            content=str(partial.get("content") or ""),
+            reasoning=str(partial.get("reasoning") or ""),
+            reason="killed",
+            usage=partial["usage"],
+        )
+    ]

@@ -1,0 +1,339 @@
+"""The runs of this process: starting them, waiting for them, and all that a person or script can do to one."""
+
+from __future__ import annotations
+
+import logging
+from asyncio import FIRST_COMPLETED, sleep, wait
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, Decision
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ImagePart, TextFile
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarted, UserMessage
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.workflow import Run, RunMode, Workflow
+from atelier_desk.engine import history
+from atelier_desk.engine.journal import RunHandle, run_events
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.runs.answering import Answering
+from atelier_desk.engine.runs.editing import ContextEditing
+from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_message
+from atelier_desk.engine.runs.recovery import Recovery
+from atelier_desk.engine.runs.steering import Steering
+from atelier_desk.engine.services.common.naming import name_from, placeholders
+from atelier_desk.engine.team.inactivity import InactivityWatch
+from atelier_desk.engine.team.progress import ProgressReporter
+from atelier_desk.i18n import N_, language
+
+__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who answers: the configuration, and the stored agent it came from (empty for one made up on the spot)."""
+
+    agent: AgentConfig
+    agent_id: str = ""
+
+
+AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
+
+
+def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
+    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
+    name = name_from(content) if row.name in placeholders() else ""
+    return (row.name, name) if name else None
+
+
+class RunManager:
+    """Starts runs, and is where a person or script reaches them; what is done to a run that was started is the business of its parts.
+
+    Attributes:
+        resolve_agent: finds who answers in a workflow when the caller does not say.
+        teams: what the runs of a team do to each other.
+        steering: pause, resume, step, speak.
+        answering: what runs wait for.
+        editing: what is changed of the context that a model is sent.
+        recovery: runs that a kill or the end of the program cut off.
+    """
+
+    def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
+        self._env = env
+        self.resolve_agent = resolve_agent
+        self._runs = LiveRuns(env, slots)
+        self.teams = self._runs.teams
+        self.steering = Steering(env, self._runs)
+        self.answering = Answering(env, self._runs)
+        self.editing = ContextEditing(env, self._runs)
+        self.recovery = Recovery(env, self._runs, self.steering)
+        self._watch = InactivityWatch(env, self._runs)
+        self._progress = ProgressReporter(env, self._runs)
+        self._settings: Settings | None = None
+        self._unlisten = env.bus.on_changed(self._changed)
+
+    @property
+    def slots(self) -> int:
+        """How many runs may work at once; others wait their turn with status ``processing``."""
+        return self._runs.slots.limit
+
+    @slots.setter
+    def slots(self, count: int) -> None:
+        self._runs.slots.limit = count
+
+    @property
+    def inactivity_s(self) -> float:
+        """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
+        return self._env.inactivity_s
+
+    @inactivity_s.setter
+    def inactivity_s(self, seconds: float) -> None:
+        self._env.inactivity_s = seconds
+
+    # -- starting and talking ------------------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        workflow_id: str,
+        content: str,
+        *,
+        agent: AgentConfig | None = None,
+        agent_id: str = "",
+        images: tuple[ImagePart, ...] = (),
+        files: tuple[TextFile, ...] = (),
+        strategy: Dispatch = Dispatch.QUEUE,
+        mode: RunMode = RunMode.AUTO,
+        approval: ApprovalMode | None = None,
+        message_id: str = "",
+    ) -> str:
+        """Say something in a workflow: starts a run, or reaches the one that works, as ``strategy`` says. Returns the run's id.
+
+        Args:
+            agent: who answers when a run starts; None takes the stored agent ``agent_id``, else the workflow's, else the default one.
+            message_id: the id of the message in the transcript, for who has to find out later whether it was sent; empty takes a new one.
+            approval: how often a person is asked in a run that starts; None takes the agent's own mode.
+
+        Raises:
+            LimitError: the message is too long.
+            UsageError: the message is blank.
+            NotFoundError: no such workflow.
+        """
+        check_message(content, images, files)
+        files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
+        message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy, message_id=message_id or new_id())
+        async with self._runs.beginning(workflow_id):
+            row = await self._env.repos.workflows.get(workflow_id)
+            active = await self._find_active(row)
+            if active is not None and strategy is Dispatch.TERMINATE:
+                await self.cancel(active)
+            elif active is not None and await self.steering.say(active, message):
+                return active
+            who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if approval is not None:
+                who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
+            return await self._start(row, message, who, mode, row.head_run_id)
+
+    async def regenerate(self, workflow_id: str, run_id: str) -> str:
+        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does."""
+        return await self.edit_and_resend(workflow_id, run_id, None)
+
+    async def edit_and_resend(
+        self, workflow_id: str, run_id: str, content: str | None, *, agent: AgentConfig | None = None, agent_id: str = ""
+    ) -> str:
+        """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same message). The old branch stays.
+
+        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn.
+
+        Raises:
+            ConflictError: a run of the workflow is at work.
+            NotFoundError: the workflow has no such turn.
+        """
+        async with self._runs.beginning(workflow_id):
+            row = await self._env.repos.workflows.get(workflow_id)
+            if await self._find_active(row) is not None:
+                raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
+            run = await self._env.repos.runs.get(run_id)
+            if run.workflow_id != workflow_id:
+                raise NotFoundError(N_("There is no run {id}."), id=run_id)
+            bodies = [event.body for event in await run_events(self._env.repos, run_id)]
+            first = next((body for body in bodies if isinstance(body, UserMessage)), None)
+            started = next((body for body in bodies if isinstance(body, RunStarted)), None)
+            if first is None or started is None:
+                raise UsageError(N_("This turn has no message to answer again."))
+            text = first.content if content is None else mended(content)
+            check_message(text, first.images, first.files)
+            message = UserMessage(content=text, images=first.images, files=first.files)
+            if agent is None and not agent_id and not started.agent_id:
+                agent = started.agent
+            who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            return await self._start(row, message, who, RunMode.AUTO, run.previous_run_id)
+
+    async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
+        run_id = new_id()
+        settings = self._settings = self._settings or await self._env.repos.settings.load()
+        handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
+        started = RunStarted(
+            agent_id=who.agent_id,
+            agent=who.agent,
+            mode=mode,
+            previous_run_id=previous,
+            correlation_id=run_id,
+            max_depth=settings.max_depth,
+            approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
+            language=language(),
+            workspace=row.folders,
+        )
+        self._env.journal.learn(row)
+        try:
+            await self._env.journal.append(handle, started, message, rename=_rename(row, message.content))
+        finally:
+            # Also when whoever sent it no longer waits: it is in the journal.
+            if handle.state is not None:
+                self._runs.drive(self._runs.add(handle))
+        return run_id
+
+    # -- what its parts do ---------------------------------------------------------------------------------------------------------
+
+    async def pause(self, run_id: str) -> None:
+        """See ``Steering.pause``."""
+        await self.steering.pause(run_id)
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        raise_limits: dict[LimitKind, float] | None = None,
+        mode: RunMode | None = None,
+        steps: int | None = None,
+        finish: bool = False,
+    ) -> None:
+        """See ``Steering.resume``."""
+        await self.steering.resume(run_id, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+
+    async def step(self, run_id: str) -> int:
+        """See ``Steering.step``."""
+        return await self.steering.step(run_id)
+
+    async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
+        """See ``Steering.message``."""
+        await self.steering.message(run_id, content, strategy)
+
+    async def cancel(self, run_id: str) -> None:
+        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
+        await self._runs.cancel(run_id)
+
+    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
+        """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
+        await self._runs.interrupt(run_id, ended)
+
+    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
+        """See ``Answering.answer_question``."""
+        await self.answering.answer_question(question_id, status, selected, text)
+
+    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
+        """See ``Answering.decide_approval``."""
+        await self.answering.decide_approval(approval_id, decision)
+
+    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
+        """See ``Answering.ask_approval_again``."""
+        await self.answering.ask_approval_again(asked)
+
+    async def answer_child(self, child_run_id: str, text: str) -> None:
+        """See ``Answering.answer_child``."""
+        await self.answering.answer_child(child_run_id, text)
+
+    async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
+        """See ``ContextEditing.pin``."""
+        await self.editing.pin(workflow_id, origin, pinned)
+
+    async def undo_compaction(self, workflow_id: str, origin: str) -> None:
+        """See ``ContextEditing.undo_compaction``."""
+        await self.editing.undo_compaction(workflow_id, origin)
+
+    async def index(self) -> None:
+        """See ``Recovery.index``."""
+        await self.recovery.index()
+
+    async def resume_all(self) -> list[str]:
+        """See ``Recovery.resume_all``."""
+        return await self.recovery.resume_all()
+
+    # -- what there is -------------------------------------------------------------------------------------------------------------
+
+    def active(self, workflow_id: str) -> str | None:
+        """The id of the workflow's root run that is not over, or None."""
+        return self._runs.alive.get(workflow_id)
+
+    async def _find_active(self, row: Workflow) -> str | None:
+        known = self.active(row.id)
+        if known is not None or row.head_run_id is None:
+            return known
+        live = self._runs.get(row.head_run_id)
+        if live is not None and live.handle.state is not None:
+            final = live.handle.state.status.final
+        else:
+            final = (await self._env.repos.runs.get(row.head_run_id)).status.final
+        return None if final else row.head_run_id
+
+    def state_of(self, run_id: str) -> RunHandle | None:
+        """The run in memory, if it is there."""
+        live = self._runs.get(run_id)
+        return live.handle if live else None
+
+    # -- waiting and restarting ----------------------------------------------------------------------------------------------------
+
+    async def wait(self, run_id: str) -> Run:
+        """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
+        live = await self._runs.load(run_id)
+        while not live.handle.current.status.final or live.at_work:
+            working = [each.task for each in (live, *await self._runs.below(live)) if each.at_work and each.task is not None]
+            if not working:
+                break
+            await wait(working, return_when=FIRST_COMPLETED)
+            # What follows from an end, a parent that goes on, begins in the next round of the loop.
+            await sleep(0)
+        if live.handle.stale or live.handle.row is None:
+            return await self._env.repos.runs.get(run_id)
+        return live.handle.row
+
+    async def team_of(self, run_id: str) -> list[RunHandle]:
+        """A run and everything below it that is not over, from the top down."""
+        live = await self._runs.load(run_id)
+        return [live.handle, *(below.handle for below in await self._runs.below(live))]
+
+    async def close(self) -> None:
+        """Stop driving. Runs at work are not ended but interrupted."""
+        self._unlisten()
+        self._progress.close()
+        await self._watch.close()
+        await self._runs.close()
+
+    def _changed(self, topic: Topic, id: str) -> None:
+        if topic == "settings":
+            self._settings = None
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop a deleted workflow's runs from memory."""
+        self._runs.forget(workflow_id)
+
+    def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
+        """See ``history.replay``."""
+        return history.replay(self._env.repos, workflow_id, run_id)
+
+    async def fork(self, workflow_id: str, at: int) -> Workflow:
+        """See ``history.fork``."""
+        forked = await history.fork(self._env.repos, self._env.journal, workflow_id, at)
+        for row in await self._env.repos.runs.list(forked.id):
+            if row.parent_run_id is None and not row.status.final:
+                self._runs.alive[forked.id] = row.id
+        self._env.bus.changed("workflow", forked.id)
+        return forked

@@ -1,0 +1,83 @@
+"""Runs that were cut off, by a kill or by the end of the program: found when the engine opens, gone on with when it is asked for."""
+
+from __future__ import annotations
+
+import logging
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events.run import PauseReason
+from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.steering import Steering
+
+log = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Takes up what the database says is not over."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns, steering: Steering) -> None:
+        self._env = env
+        self._runs = runs
+        self._steering = steering
+
+    async def index(self) -> None:
+        """Learn from the database which runs are alive; called once when the engine opens.
+
+        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted.
+        """
+        rows = await self._env.repos.runs.alive()
+        for row in rows:
+            if row.parent_run_id is None:
+                self._runs.alive[row.workflow_id] = row.id
+            else:
+                self._runs.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
+        for row in rows:
+            if row.status is RunStatus.PROCESSING:
+                try:
+                    await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
+                except (AtelierError, ValueError):
+                    # One journal that cannot be folded must not keep the others from being opened.
+                    log.exception("run %s cannot be read", row.id)
+
+    async def resume_all(self) -> list[str]:
+        """Go on with every run that was cut off by a kill or by the end of the program.
+
+        Runs that wait for a person, are paused, or were interrupted because a person ended their command stay as they are.
+        """
+        resumed = []
+        rows = await self._env.repos.runs.alive()
+        known = {row.id for row in rows}
+        for row in rows:
+            live = self._runs.get(row.id)
+            if row.status is RunStatus.PAUSED or (live is not None and live.at_work):
+                continue
+            try:
+                if row.status is RunStatus.INTERRUPTED and (await self._runs.load(row.id)).handle.current.ended == "command":
+                    continue
+                if row.parent_run_id is not None and row.parent_run_id not in known:
+                    above = (await self._runs.load(row.parent_run_id)).handle.current
+                    if above.status.final and not above.failed:
+                        # Its parent ended while it was being stopped.
+                        await self._runs.cancel(row.id)
+                        continue
+                if await self._held_above(row):
+                    continue
+                await self._steering.resume(row.id, below=False)
+            except AtelierError as error:
+                log.warning("run %s cannot go on: %s", row.id, error)
+            except ValueError:
+                # One journal that cannot be folded must not hold up the others.
+                log.exception("run %s cannot be read", row.id)
+            else:
+                if row.status in (RunStatus.PROCESSING, RunStatus.INTERRUPTED):
+                    resumed.append(row.id)
+        return resumed
+
+    async def _held_above(self, row: Run) -> bool:
+        """Whether a person paused a run above a sub-agent, which a kill then kept from pausing itself."""
+        if row.parent_run_id is None:
+            return False
+        above = await self._runs.above(await self._runs.load(row.id))
+        return any(live.handle.current.pause is PauseReason.USER for live in above)

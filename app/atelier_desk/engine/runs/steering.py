@@ -1,0 +1,235 @@
+"""Steering runs: pause, resume, step, speak. What a command writes is decided from the run's state at the moment of writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events.run import (
+    CallStatus,
+    Dispatch,
+    EventBody,
+    Injected,
+    LimitKind,
+    LimitsRaised,
+    PauseReason,
+    RunPaused,
+    RunResumed,
+    UserMessage,
+)
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.engine.journal import Part
+from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.reducer.reduce import FINISH_NOW
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
+from atelier_desk.engine.run.request.prompt import FINISH_NOTE
+from atelier_desk.engine.runs.live import LiveRuns, lost_reply
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.messages import check_text
+from atelier_desk.i18n import N_
+
+
+class Steering:
+    """What a person or script can do to a run that was started."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
+
+    async def pause(self, run_id: str) -> None:
+        """Let the current step end, then hold the run and everything below it until ``resume``.
+
+        Raises:
+            ConflictError: the run is over.
+        """
+        live = await self._runs.load(run_id)
+        await self._pause(live)
+        for child in await self._runs.below(live):
+            if not child.handle.current.status.final:
+                await self._pause(child, late=True)
+
+    async def _pause(self, live: LiveRun, *, late: bool = False) -> None:
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final and late:
+                return None
+            if now.status.final:
+                raise ConflictError(N_("This run is over; there is nothing to pause."))
+            return [RunPaused(reason=PauseReason.USER)] if now.pause is None else None
+
+        if live.at_work and live.driver is not None and not live.handle.current.status.final:
+            live.driver.pause_requested = True
+        else:
+            await self._env.journal.append_if(live.handle, decide)
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        raise_limits: dict[LimitKind, float] | None = None,
+        mode: RunMode | None = None,
+        steps: int | None = None,
+        finish: bool = False,
+        below: bool = True,
+    ) -> None:
+        """Go on with a run that was paused, cut off by a kill, stopped at a limit, or failed to reach its model.
+
+        What is below it and was paused by a person goes on too.
+
+        Args:
+            raise_limits: what to add to the caps that stopped it; a sub-agent's is added to the caps above it too. A limit that stays stops
+                it again.
+            steps: in stepping mode, how many steps to take; None takes them all.
+            finish: give one last answer without tools, whatever the limit says.
+            below: False leaves what is below it as it is.
+
+        Raises:
+            ConflictError: the run is over, or at work already.
+        """
+        live = await self._runs.load(run_id)
+        if live.at_work and live.driver is not None and live.driver.pause_requested:
+            # The pause that was asked for has not come yet: take it back.
+            live.driver.pause_requested = False
+            if below:
+                await self._resume_below(live, mode)
+            return
+        if live.handle.current.failed:
+            # Nobody may begin another turn while it is made sure that this is the newest one.
+            async with self._runs.beginning(live.handle.workflow_id):
+                if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
+                    raise ConflictError(N_("The workflow went on after this turn. Send the message again instead."))
+                await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+        else:
+            await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+        if below:
+            await self._resume_below(live, mode)
+
+    async def _go_on(
+        self, live: LiveRun, *, raise_limits: dict[LimitKind, float] | None, mode: RunMode | None, steps: int | None, finish: bool
+    ) -> None:
+        failed = live.handle.current.failed
+        lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if live.at_work:
+                raise ConflictError(N_("This run is at work already."))
+            if now.status.final and not (failed and now.failed):
+                raise ConflictError(N_("This run is over. Send a message to go on in the workflow."))
+            if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
+                # It waits for somebody, and nothing but that somebody can help it on.
+                return None
+            # A stepping run that was cut off still waits for its person at each step.
+            same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
+            resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
+            closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
+            note = [Injected(reason=FINISH_NOW, content=FINISH_NOTE)] if finish else []
+            return [resumed, *lost, *closing, *note]
+
+        if finish:
+            # What they have until now is what there is: their reports reach the last answer.
+            await self._runs.teams.stop_below(live.handle)
+        try:
+            above = await self._runs.above(live) if raise_limits else []
+            if await self._resume_with(live, decide, above, raise_limits or {}):
+                self._runs.revived(live)
+        finally:
+            self._runs.drive(live)
+
+    async def _resume_with(
+        self,
+        live: LiveRun,
+        decide: Callable[[RunState], list[EventBody] | None],
+        above: list[LiveRun],
+        raised: dict[LimitKind, float],
+    ) -> bool:
+        def parts() -> list[Part]:
+            bodies = decide(live.handle.current)
+            if not bodies:
+                return []
+            out = [Part(live.handle, bodies, clear_partial=True)]
+            child = live
+            for parent in above:
+                if parent.handle.current.failed or not parent.handle.current.status.final:
+                    out.append(Part(parent.handle, [LimitsRaised(child_id=child.handle.run_id, raise_limits=raised)]))
+                child = parent
+            return out
+
+        return await self._env.journal.append_together([live.handle, *(parent.handle for parent in above)], parts)
+
+    async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
+        """Let go on what was paused together with a run, and what a kill cut off below it."""
+        for child in await self._runs.below(live):
+            if child.driver is not None and child.at_work:
+                child.driver.pause_requested = False
+                continue
+            lost = await lost_reply(self._env.repos, child.handle.run_id)
+
+            def decide(now: RunState, lost: list[EventBody] = lost) -> list[EventBody] | None:
+                unheld = now.pause is None and not isinstance(next_step(now), Wait | Done)
+                cut_off = unheld or now.pause is PauseReason.INTERRUPTED
+                return (
+                    [RunResumed(mode=mode, steps=now.steps if cut_off else None), *lost]
+                    if cut_off or now.pause is PauseReason.USER
+                    else None
+                )
+
+            await self._env.journal.append_if(child.handle, decide, clear_partial=True)
+            self._runs.drive(child)
+
+    async def step(self, run_id: str) -> int:
+        """One step of a stepping run and of every run below it that waits for one; returns how many took one.
+
+        Raises:
+            ConflictError: none of them waits for a step.
+        """
+        live = await self._runs.load(run_id)
+        taken = 0
+        for each in [live, *await self._runs.below(live)]:
+            if await self._resume_from(each, PauseReason.STEP, RunResumed(steps=1)):
+                taken += 1
+            self._runs.drive(each)
+        if not taken:
+            raise ConflictError(N_("Nothing waits for a step here."))
+        return taken
+
+    async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
+        """Say something to one agent of a team.
+
+        Raises:
+            UsageError, LimitError: the message is blank or too long.
+            ConflictError: its run is over.
+        """
+        check_text(content)
+        if not await self.say(run_id, UserMessage(content=mended(content), strategy=strategy)):
+            raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
+
+    async def say(self, run_id: str, message: UserMessage) -> bool:
+        """Say something to a run that is alive; False when it was over before that could be written."""
+        live = await self._runs.load(run_id)
+        interrupts = message.strategy is Dispatch.INTERRUPT
+        if interrupts and await self._runs.stop(live, "message", message):
+            self._runs.drive(live)
+            return True
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if interrupts else []
+            # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
+            goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
+            steps = 1 if now.pause is PauseReason.STEP else now.steps if now.pause is PauseReason.INTERRUPTED else None
+            return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]
+
+        try:
+            return await self._runs.teams.conclude(live.handle, decide)
+        finally:
+            self._runs.drive(live)
+
+    async def _resume_from(self, live: LiveRun, pause: PauseReason, resumed: RunResumed) -> bool:
+        def decide(now: RunState) -> list[EventBody] | None:
+            return [resumed] if now.pause is pause else None
+
+        return await self._env.journal.append_if(live.handle, decide)

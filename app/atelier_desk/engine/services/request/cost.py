@@ -1,0 +1,45 @@
+"""What an agent's prompt costs before anything is said: its system message and tool definitions, in each tool mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig, ToolMode
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.request import prompt
+from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.llm.tokens import message_tokens
+from atelier_desk.tools.modes import tools_text, visible_names
+from atelier_desk.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCost:
+    """Estimated tokens of a root run's first request without its message.
+
+    Attributes:
+        system: the system message, with what is said there of tools.
+        definitions: the tool definitions.
+        tools: how many definitions there are.
+    """
+
+    system: int
+    definitions: int
+    tools: int
+
+    @property
+    def total(self) -> int:
+        return self.system + self.definitions
+
+
+def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
+    """The cost with ``mode`` in place of the configuration's own."""
+    enabled = registry.configured(config.tools, config.sections)
+    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
+    names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
+    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
+    definitions = tuple(registry.get_definitions_by_names(names))
+    system = message_tokens(prompt.system_prompt(state, text))
+    return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))

@@ -1,0 +1,1 @@
+"""A team on the screen: its tree, its time line, its replay."""

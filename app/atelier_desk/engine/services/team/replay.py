@@ -1,0 +1,137 @@
+"""A team at any moment of its past, folded from its journal: for the scrubber of a replay. Pure: no model, no tool, no database."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, ToolExecution
+from atelier_desk.engine.branch_tasks import tasks_of
+from atelier_desk.engine.run.projection.project import Totals, project
+from atelier_desk.engine.run.reducer.reduce import reduce
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.services.team.timeline import marks
+from atelier_desk.engine.services.team.tree import build, from_state
+from atelier_desk.engine.services.team.views import AgentNode, Mark
+from atelier_desk.engine.services.workflow.transcript import Around, TranscriptEntry, assembled
+
+KEPT_EVERY = 200
+"""Events between two moments that are kept, so that going back folds no more than that many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A team as it was after stream event ``seq``, made from the journal alone: no model, no tool.
+
+    Attributes:
+        mark: the newest event of the team at that time.
+        entries: the turn's messages up to then, as ``WorkflowService.transcript`` gives them, with children under their calls.
+        tree: None before the root run began.
+        tasks: the tasks of the turn's branch as they were.
+        transcripts: by run id, the messages of each sub-agent up to then.
+    """
+
+    workflow_id: str
+    root_run_id: str
+    seq: int
+    mark: Mark | None
+    entries: tuple[TranscriptEntry, ...]
+    tree: AgentNode | None
+    tasks: tuple[Task, ...]
+    transcripts: dict[str, tuple[TranscriptEntry, ...]]
+
+
+@dataclass
+class _Moment:
+    """Everything a team is after some of its events."""
+
+    states: dict[str, RunState] = field(default_factory=dict)
+    messages: dict[str, Message] = field(default_factory=dict)
+    executions: dict[str, ToolExecution] = field(default_factory=dict)
+    questions: dict[str, UserQuestion] = field(default_factory=dict)
+    approvals: dict[str, ApprovalRequest] = field(default_factory=dict)
+
+    def copy(self) -> _Moment:
+        return _Moment(dict(self.states), dict(self.messages), dict(self.executions), dict(self.questions), dict(self.approvals))
+
+    def take(self, event: RunEvent) -> None:
+        before = self.states.get(event.run_id)
+        after = self.states[event.run_id] = reduce(before, event)
+        shown = project(event, before, after, Totals())
+        self.messages |= {message.id: message for message in shown.messages}
+        self.executions |= {call.id: call for call in shown.executions}
+        self.questions |= {question.id: question for question in shown.questions}
+        self.approvals |= {request.id: request for request in shown.approvals}
+
+
+class Tape:
+    """A team's events with moments kept on the way.
+
+    Args:
+        events: of the root run and everything below it, in the order of the stream.
+        tasks: the ``TaskChanged`` events of the whole workflow, in the same order.
+        branch: the runs of the branch that ends with this turn, sub-agents counted.
+        until: number of the newest stream event when they were read.
+    """
+
+    def __init__(
+        self,
+        workflow_id: str,
+        root_run_id: str,
+        events: Sequence[RunEvent],
+        tasks: Sequence[RunEvent],
+        branch: Collection[str],
+        *,
+        until: int,
+    ) -> None:
+        self._workflow_id = workflow_id
+        self.until = until
+        self._root_run_id = root_run_id
+        self._events = events
+        self._tasks = tasks
+        self._branch = branch
+        self._seqs = [event.stream_from for event in events]
+        self._marks = marks(events)
+        self._kept: dict[int, _Moment] = {0: _Moment()}
+        """By number of events folded."""
+
+    def at(self, seq: int) -> Snapshot:
+        """The team after stream event ``seq``."""
+        moment = self._moment(bisect_right(self._seqs, seq))
+        runs = {run_id: from_state(state) for run_id, state in moment.states.items()}
+        approvals = list(moment.approvals.values())
+        tree = build(self._root_run_id, runs, approvals)
+        entries: dict[str, tuple[TranscriptEntry, ...]] = {}
+        around = Around(list(moment.executions.values()), list(moment.questions.values()), approvals, [tree] if tree else [])
+        for entry in assembled(list(moment.messages.values()), around):
+            entries[entry.message.run_id] = (*entries.get(entry.message.run_id, ()), entry)
+        main = entries.pop(self._root_run_id, ())
+        index = bisect_right([mark.seq for mark in self._marks], seq)
+        return Snapshot(
+            workflow_id=self._workflow_id,
+            root_run_id=self._root_run_id,
+            seq=seq,
+            mark=self._marks[index - 1] if index else None,
+            entries=main,
+            tree=tree,
+            tasks=self._tasks_at(seq),
+            transcripts=entries,
+        )
+
+    def _moment(self, count: int) -> _Moment:
+        start = max(kept for kept in self._kept if kept <= count)
+        moment = self._kept[start].copy()
+        for number in range(start, count):
+            if number and number % KEPT_EVERY == 0 and number not in self._kept:
+                self._kept[number] = moment.copy()
+            moment.take(self._events[number])
+        return moment
+
+    def _tasks_at(self, seq: int) -> tuple[Task, ...]:
+        tasks = tasks_of((event for event in self._tasks if event.stream_from <= seq), self._branch)
+        return tuple(sorted(tasks.values(), key=lambda task: task.position))

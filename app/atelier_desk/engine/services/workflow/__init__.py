@@ -1,0 +1,1 @@
+"""One workflow: its transcript and its file."""

@@ -1,0 +1,136 @@
+"""A workflow as one file: JSON that can be imported again, or Markdown to read."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from atelier_desk.engine.notice_words import retry_words, unfinished_words
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.i18n import _
+
+
+class ReportFile(Model):
+    """A report with its text."""
+
+    report: Report
+    text: str
+
+
+class WorkflowFile(Model):
+    """Everything that belongs to one workflow. General memories belong to none and are exported on their own."""
+
+    format: Literal["atelier-workflow"]
+    version: Literal[1]
+    exported_at: Timestamp = Field(default_factory=utc_now)
+    workflow: Workflow
+    runs: tuple[Run, ...] = ()
+    events: tuple[RunEvent, ...] = ()
+    messages: tuple[Message, ...] = ()
+    executions: tuple[ToolExecution, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    questions: tuple[UserQuestion, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
+    frames: tuple[PromptFrame, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    reports: tuple[ReportFile, ...] = ()
+
+
+def to_json(file: WorkflowFile) -> str:
+    """The file's JSON, indented, in Unicode; ``WorkflowFile.model_validate_json`` reads it back."""
+    return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
+
+
+def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task]) -> str:
+    """The branch in view as a document: turns, tool calls with arguments and results, questions with answers, tasks."""
+    lines = [f"# {_plain(workflow.name)}", ""]
+    for entry in entries:
+        lines += _turn(entry)
+    if tasks:
+        lines += ["## " + _("Tasks"), ""]
+        lines += [f"- [{'x' if task.status.value == 'completed' else ' '}] {_plain(task.name)} ({_status(task)})" for task in tasks]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _turn(entry: TranscriptEntry) -> list[str]:
+    message = entry.message
+    when = message.created_at.strftime("%Y-%m-%d %H:%M")
+    if message.role is MessageRole.NOTICE:
+        lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
+        return [*lines, ""]
+    who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
+    lines = [f"## {_plain(who)} · {when}", ""]
+    if message.content:
+        lines += [message.content, ""]
+    lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
+    lines += ["- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER]
+    if len(lines) > 2 and lines[-1]:
+        lines.append("")
+    finish = str(message.details.get("finish_reason", ""))
+    title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
+    if title:
+        lines += [f"> {_('{title}. {text}', title=title, text=text)}", ""]
+    for call in entry.calls:
+        lines += _call(call)
+    if entry.question is not None:
+        lines += _question(entry.question)
+    return lines
+
+
+def _notice(message: Message) -> str:
+    """The words of a notice that has no text of its own."""
+    details = message.details
+    if message.kind != "retry":
+        return message.kind
+    said = str(details.get("message") or "")
+    title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), "", said)
+    return _("{title}. {text}", title=title, text=text)
+
+
+def _call(call: ToolExecution) -> list[str]:
+    result = call.error or json.dumps(call.result, ensure_ascii=False, indent=1)
+    return [
+        "- " + _("Tool {name}: {status}, {ms} ms", name=call.tool, status=call.status, ms=call.duration_ms),
+        "",
+        *_fenced(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
+        *_fenced(result),
+    ]
+
+
+def _fenced(text: str) -> list[str]:
+    longest = max((len(run) for run in text.split() if set(run) == {"`"}), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}json", text, fence, ""]
+
+
+def _question(asked: UserQuestion) -> list[str]:
+    labels = {option.id: option.label for option in asked.spec.options}
+    answer = [labels.get(chosen, chosen) for chosen in asked.selected_options]
+    if asked.text_response:
+        answer.append(asked.text_response)
+    shown = "; ".join(answer) or asked.status.value
+    return ["- " + _("Question: {question}", question=asked.spec.question), "  " + _("Answer: {answer}", answer=shown), ""]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _status(task: Task) -> str:
+    return {
+        "pending": _("pending"),
+        "in_progress": _("in progress"),
+        "completed": _("completed"),
+        "blocked": _("blocked"),
+    }[task.status.value]

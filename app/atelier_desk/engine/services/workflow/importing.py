@@ -1,0 +1,226 @@
+"""Bringing an exported workflow back: the same, in place of the one that is there, or as a copy with identifiers of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from pydantic import ValidationError
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, TaskChanged
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.engine.identities import made_by, renamed
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.steps import Wait, next_step
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.workflow.file import WorkflowFile
+from atelier_desk.i18n import N_, _
+
+log = logging.getLogger(__name__)
+
+
+def with_new_ids(file: WorkflowFile) -> WorkflowFile:
+    """A copy whose workflow, runs, events, messages, tasks, questions, approvals, memories and reports have new identifiers everywhere
+    they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
+    fresh = {each: new_id() for ids in identities(file).values() for each in ids}
+    commits: dict[str, str] = {}
+    for event in file.events:
+        # What was committed together stays together: a fork of the copy must not tear it apart.
+        fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
+    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
+
+
+def identities(file: WorkflowFile) -> dict[str, list[str]]:
+    """By table, the identifier of every row of the file, and of those that its events bring into the world: a row is made of an event again
+    when its run goes on. Calls are left out: their identifiers are made of their run's."""
+    found: dict[str, list[str]] = {
+        "workflow": [file.workflow.id],
+        "run": [run.id for run in file.runs],
+        "run_event": [event.id for event in file.events],
+        "message": [message.id for message in file.messages],
+        "task": [task.id for task in file.tasks],
+        "user_question": [asked.id for asked in file.questions],
+        "approval_request": [asked.id for asked in file.approvals],
+        "prompt_frame": [frame.id for frame in file.frames],
+        "memory": [memory.id for memory in file.memories],
+        "report": [each.report.id for each in file.reports],
+    }
+    for table, ids in found.items():
+        if len(set(ids)) < len(ids):
+            raise _damaged(f"it has two rows of the same identifier in {table}")
+    for event in file.events:
+        table, made = made_by(event.body)
+        if made:
+            found[table] += made
+    return found
+
+
+def check(file: WorkflowFile) -> None:
+    """Refuse a file whose parts do not belong together: rows of another workflow, rows and events of unknown runs, gaps in a journal; and
+    identifiers that Atelier never gives."""
+    for ids in identities(file).values():
+        for each in ids:
+            checks.identifier(each, _("workflow file"))
+    workflow_id = file.workflow.id
+    runs = {run.id for run in file.runs}
+    for call in file.executions:
+        if call.id != f"{call.run_id}:{call.call_id}":
+            raise _damaged(f"the call {call.call_id} has the identifier {call.id}")
+    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report] = [
+        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
+    ]  # fmt: skip
+    rows += [each.report for each in file.reports]
+    # Another version of a turn makes rows of these when it is shown.
+    rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
+    if file.workflow.head_run_id not in runs | {None}:
+        raise _damaged(f"it shows the unknown run {file.workflow.head_run_id}")
+    for row in rows:
+        if row.workflow_id != workflow_id:
+            raise _damaged(f"{type(row).__name__} {row.id} belongs to another workflow")
+        named = _runs_of(row) - runs - {"", None}
+        if named:
+            raise _damaged(f"{type(row).__name__} {row.id} names the unknown run {sorted(named)[0]}")
+    numbers: dict[str, int] = {}
+    for event in file.events:
+        if not event.run_id:
+            continue
+        expected = numbers.get(event.run_id, 0) + 1
+        if event.seq != expected:
+            raise _damaged(f"run {event.run_id} has event {event.seq} where {expected} is expected")
+        numbers[event.run_id] = event.seq
+    for run in file.runs:
+        if numbers.get(run.id, 0) != run.last_seq:
+            raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _runs_of(row: Any) -> set[Any]:
+    """The runs that a row is shown or found by."""
+    if isinstance(row, Run):
+        return {row.previous_run_id, row.parent_run_id, row.correlation_id}
+    if isinstance(row, ApprovalRequest):
+        return {row.run_id, row.root_run_id}
+    return set() if isinstance(row, Task | PromptFrame | Report) else {row.run_id}
+
+
+def _damaged(problem: str) -> UsageError:
+    return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
+
+
+def parse(text: str | bytes) -> WorkflowFile:
+    """The file's content; every problem is one clear error."""
+    try:
+        return WorkflowFile.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(checks.explain(error))) from None
+
+
+def _first(problems: str) -> str:
+    parts = problems.split("; ")
+    return problems if len(parts) <= 3 else "; ".join(parts[:3]) + f"; … ({len(parts)})"
+
+
+class WorkflowWriter:
+    """Writes a checked file into the database, whole or not at all."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
+        """Store everything, with ``replace`` in the place of the workflow that has its id. Begun, it is done to its end, also when the
+        caller is cancelled.
+
+        Raises:
+            ConflictError: ``taken``: a row of another workflow has one of its identifiers. Nothing was changed.
+            StorageError: nothing was changed, except where the error says that this is not known.
+        """
+        await asyncio.shield(self._write(file, replace))
+
+    async def _write(self, file: WorkflowFile, replace: bool) -> None:
+        from atelier_desk.storage.repositories import imports
+        from atelier_desk.storage.writing.commit import Commit
+
+        file = _held(file)
+        memories = tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories)
+        rows = imports.WorkflowRows(
+            workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+            commit=Commit(
+                events=file.events,
+                runs=file.runs,
+                messages=file.messages,
+                executions=file.executions,
+                questions=file.questions,
+                approvals=file.approvals,
+                frames=file.frames,
+                tasks=file.tasks,
+            ),
+            memories=memories,
+            reports=tuple((each.report, each.text) for each in file.reports),
+            ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
+        )
+        await imports.write(self._context.repos, rows, replace=replace)
+        for memory in memories:
+            try:
+                await self._context.memory_search.index(memory)
+            except AtelierError as error:
+                log.warning("a memory that was imported has no vector yet: %s", error)
+
+
+def _held(file: WorkflowFile) -> WorkflowFile:
+    """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
+    come from a stranger. What a run would do is asked of its journal, which also gives its status; the status in the file is not trusted.
+    The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
+    """
+    runs: list[Run] = []
+    pauses: list[RunEvent] = []
+    stream_seq = file.workflow.stream_seq
+    for run in file.runs:
+        try:
+            state = fold(event for event in file.events if event.run_id == run.id)
+        except ValueError:
+            state = None
+        if state is None:
+            # Nothing can drive it; nothing shall try.
+            run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
+        elif _goes_on_by_itself(state):
+            stream_seq += 1
+            pause = RunEvent(
+                workflow_id=run.workflow_id,
+                run_id=run.id,
+                seq=run.last_seq + 1,
+                stream_from=stream_seq,
+                body=RunPaused(reason=PauseReason.USER),
+            )
+            pauses.append(pause)
+            run = run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq})
+        else:
+            run = run.model_copy(update={"status": state.status})
+        runs.append(run)
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq})
+    return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
+
+
+def _goes_on_by_itself(state: RunState) -> bool:
+    if state.status.final or state.pause not in (None, PauseReason.INTERRUPTED):
+        return False
+    step = next_step(state)
+    return not (isinstance(step, Wait) and step.reason in ("user", "approval"))
+
+
+def _at_rest(file: WorkflowFile) -> WorkflowStatus:
+    if any(run.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for run in file.runs):
+        return WorkflowStatus.WAITING
+    if any(not run.status.final for run in file.runs):
+        return WorkflowStatus.PAUSED
+    status = file.workflow.status
+    over = status in (WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR)
+    return status if over else WorkflowStatus.IDLE

@@ -1,0 +1,201 @@
+"""The conversation as it is shown: messages of the branch in view with their tool calls and questions, page by page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.branches import RunLink, turns
+from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.workflow import Message, Run, ToolExecution, Workflow
+from atelier_desk.engine.services.common.checks import page
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.team.tree import read_trees
+from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.tools.call import Effect
+from atelier_desk.tools.sections import PLANNING
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One turn and the turns beside it: ``runs`` are all versions, oldest first, ``index`` (from 0) the one in view."""
+
+    index: int
+    runs: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """One message and what belongs to it.
+
+    Attributes:
+        calls: the calls it made, in order. One that waits for approval has no row yet: see ``approvals``.
+        question: what one of them asked the user.
+        branch: the versions of its turn; None when there is one.
+        children: by call id, the sub-agents a call started, in the order in which they were planned, each with those below it.
+        approvals: by call id, the requests for a person's yes, pending or decided, oldest first.
+    """
+
+    message: Message
+    calls: tuple[ToolExecution, ...] = ()
+    question: UserQuestion | None = None
+    branch: Branch | None = None
+    children: dict[str, tuple[AgentNode, ...]] = field(default_factory=dict)
+    approvals: dict[str, tuple[ApprovalRequest, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The root runs of a workflow, seen from its head.
+
+    Attributes:
+        chain: ids of the turns in view, oldest first.
+        complete: every run of the workflow was in the chain when it was read.
+        branches: by run id, for the turns in view that have versions beside them.
+    """
+
+    chain: tuple[str, ...]
+    complete: bool
+    branches: dict[str, Branch]
+
+
+def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
+    """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch. ``runs`` are in the order they were made."""
+    roots = {run.id: run for run in runs if run.parent_run_id is None}
+    chain = turns(runs, head)
+    versions: dict[str | None, list[str]] = {}
+    for run in roots.values():
+        versions.setdefault(run.previous_run_id, []).append(run.id)
+    branches: dict[str, Branch] = {}
+    for run_id in chain:
+        beside = versions[roots[run_id].previous_run_id]
+        if len(beside) > 1:
+            branches[run_id] = Branch(beside.index(run_id), tuple(beside))
+    return Lineage(chain, len(chain) == len(runs), branches)
+
+
+def newest_under(runs: Sequence[RunLink], run_id: str) -> str:
+    """The last turn of the branch that goes through ``run_id``: at each fork the version made last."""
+    newest = {run.previous_run_id: run.id for run in runs if run.parent_run_id is None}
+    at = run_id
+    seen = {at}
+    while (following := newest.get(at)) is not None and following not in seen:
+        at = following
+        seen.add(at)
+    return at
+
+
+class TranscriptReader:
+    """Builds pages of a transcript.
+
+    A turn's predecessors never change, so the lineage is kept for each workflow's head, and extended when the head moved on by one turn.
+    """
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._lineages: dict[str, tuple[str | None, Lineage]] = {}
+
+    async def lineage(self, workflow: Workflow) -> Lineage:
+        """The branch in view of ``workflow``."""
+        head = workflow.head_run_id
+        known = self._lineages.get(workflow.id)
+        if known is not None and known[0] == head:
+            return known[1]
+        found = await self._extended(known, head) if known is not None and head is not None else None
+        if found is None:
+            found = lineage(await self._context.repos.runs.links(workflow.id), head)
+        self._lineages[workflow.id] = (head, found)
+        return found
+
+    async def _extended(self, known: tuple[str | None, Lineage], head: str) -> Lineage | None:
+        """The known lineage with one turn more, or None when the head moved otherwise or versions make it unsafe to guess."""
+        old_head, old = known
+        if old_head is None or not old.complete:
+            return None
+        run = await self._context.repos.runs.get(head)
+        if run.previous_run_id != old_head:
+            return None
+        return Lineage((*old.chain, head), True, old.branches)
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop what is kept of a workflow whose runs were changed from outside (deleted, imported, branch chosen)."""
+        self._lineages.pop(workflow_id, None)
+
+    async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+        """The ``limit`` messages of the turns in view before stream number ``before`` (None: the newest), oldest first, with what belongs
+        to them. What sub-agents said is in the transcripts of their own (``read_run``)."""
+        page(limit)
+        repos = self._context.repos
+        # Most conversations have no branches: read the page that is right for them while the lineage is looked up.
+        shown, messages = await asyncio.gather(self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit))
+        turns = set(shown.chain)
+        # A lineage may be older than the sub-agents that were started since: what they said is no part of the conversation either.
+        if not shown.complete or any(message.run_id not in turns for message in messages):
+            messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
+        roots = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
+        return await self._entries(workflow.id, roots, messages, shown.branches)
+
+    async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
+        """The same of one run alone, which may be a sub-agent."""
+        page(limit)
+        messages = await self._context.repos.messages.page(run.workflow_id, before=before, limit=limit, run_ids=[run.id])
+        return await self._entries(run.workflow_id, [run.correlation_id or run.id], messages, {})
+
+    async def _entries(
+        self, workflow_id: str, roots: Sequence[str], messages: Sequence[Message], branches: dict[str, Branch]
+    ) -> list[TranscriptEntry]:
+        repos = self._context.repos
+        run_ids = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
+        if not run_ids:
+            return assembled(messages, Around(branches=branches))
+        calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
+        questions = await repos.questions.list(workflow_id) if any(call.effect == Effect.INTERACT for call in calls) else []
+        trees: dict[str, AgentNode] = {}
+        if any(call.section == PLANNING for call in calls):
+            trees = await read_trees(self._context, workflow_id, roots)
+        return assembled(messages, Around(calls, questions, approvals, trees.values(), branches))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the messages of a transcript are shown with; ``trees`` may hold more agents than the messages are of."""
+
+    calls: Sequence[ToolExecution] = ()
+    questions: Sequence[UserQuestion] = ()
+    approvals: Sequence[ApprovalRequest] = ()
+    trees: Iterable[AgentNode] = ()
+    branches: dict[str, Branch] = field(default_factory=dict)
+
+
+def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEntry]:
+    """The messages with what belongs to each; pure."""
+    calls = {(call.run_id, call.call_id): call for call in around.calls}
+    questions = {(asked.run_id, asked.call_id): asked for asked in around.questions}
+    approvals: dict[tuple[str, str], list[ApprovalRequest]] = {}
+    for request in around.approvals:
+        approvals.setdefault((request.run_id, request.call_id), []).append(request)
+    children: dict[tuple[str, str], list[AgentNode]] = {}
+    for tree in around.trees:
+        for node in tree.walk():
+            if node.parent_run_id is not None:
+                children.setdefault((node.parent_run_id, node.parent_call_id), []).append(node)
+    entries = []
+    for message in messages:
+        keys = [(message.run_id, call_id) for call_id in message.call_ids]
+        entries.append(
+            TranscriptEntry(
+                message=message,
+                calls=tuple(calls[key] for key in keys if key in calls),
+                question=next((questions[key] for key in keys if key in questions), None),
+                branch=around.branches.get(message.run_id),
+                children={key[1]: tuple(children[key]) for key in keys if key in children},
+                approvals={key[1]: tuple(approvals[key]) for key in keys if key in approvals},
+            )
+        )
+    return entries

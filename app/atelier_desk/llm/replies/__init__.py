@@ -1,0 +1,1 @@
+"""From a streamed answer to a reply."""

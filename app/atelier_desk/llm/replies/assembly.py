@@ -1,0 +1,202 @@
+"""Builds one reply from the pieces a server streams, and the deltas a watcher sees meanwhile. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import (
+    ChatDelta,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReasoningDelta,
+    ReplyDone,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from atelier_desk.llm.replies.provider_data import kept
+from atelier_desk.llm.replies.think import ALL_BEFORE, ThinkSplitter
+
+
+class StreamParser(Protocol):
+    """Turns the bytes of one answer into deltas; what comes out does not depend on where the bytes were cut.
+
+    Attributes:
+        complete: the reply is whole; only usage and the end mark can follow.
+        ended: the end mark was seen: nothing more needs to be read.
+    """
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def ended(self) -> bool: ...
+
+    def feed(self, data: bytes) -> list[ChatDelta]:
+        """Deltas of the next piece. Raises ProviderError for an error the stream carries, or nonsense."""
+        ...
+
+    def close(self) -> list[ChatDelta]:
+        """The last deltas, ``ReplyDone`` at the end. Raises ProviderError (``truncated``) when the end mark is missing."""
+        ...
+
+
+def new_call_id() -> str:
+    """An identifier for a call that its server did not name."""
+    return f"call_{new_id()[12:]}"
+
+
+@dataclass
+class _Call:
+    id: str = ""
+    wire_id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def continues(self, wire_id: str, name: str, *, numbered: bool) -> bool:
+        """Whether a piece with this id and name is more of this call. Without a number, each name begins a call."""
+        if wire_id and self.wire_id and wire_id != self.wire_id:
+            return False
+        return not (name and self.name and (name != self.name or not (numbered or wire_id)))
+
+
+class ReplyAssembler:
+    """Collects text, reasoning, calls, usage and the reason of the end.
+
+    Text goes through a ``ThinkSplitter``. Pieces of calls are merged by index; a piece with another id at the same index, or with an id
+    and no index, begins a new call. A call without an id, or with one that the conversation already used, gets one of our own.
+
+    Attributes:
+        extra: what the server wants back with the reply, in the form it will be sent in; becomes ``provider_data``.
+    """
+
+    def __init__(self, request: ChatRequest, provider: str = "", *, make_id: Callable[[], str] = new_call_id) -> None:
+        self._think = ThinkSplitter()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[_Call] = []
+        self._at: dict[int, int] = {}
+        self._used = {call.id for message in request.messages for call in message.tool_calls}
+        self._make_id = make_id
+        self._source = (provider, request.model)
+        self.extra: dict[str, Any] = {}
+        self.model = request.model
+        self.usage: Usage | None = None
+        self.finish_reason: FinishReason | None = None
+
+    def text(self, content: str) -> list[ChatDelta]:
+        return self._pieces(self._think.feed(content)) if content else []
+
+    def reasoning(self, content: str) -> list[ChatDelta]:
+        if not content:
+            return []
+        self._reasoning.append(content)
+        return [ReasoningDelta(content=content)]
+
+    def call(
+        self, index: int | None, id: str = "", name: str = "", arguments: Any = None, extra: dict[str, Any] | None = None
+    ) -> list[ChatDelta]:
+        """A piece of a call, or a whole one; ``arguments`` is text, an object, or None, ``extra`` what the server wants back with it."""
+        position = self._position(index, id, name)
+        call = self._calls[position]
+        call.wire_id = call.wire_id or id
+        call.id = call.id or self._unique(id)
+        call.name = call.name or name
+        call.extra.update(extra or {})
+        text = "" if arguments is None else arguments if isinstance(arguments, str) else _dump(arguments)
+        if text:
+            call.arguments.append(text)
+        return [ToolCallDelta(index=position, id=call.id, name=call.name, arguments=text)]
+
+    def done(self) -> list[ChatDelta]:
+        """What was held back, and the whole reply."""
+        deltas = self._pieces(self._think.flush())
+        content, reasoning = "".join(self._text), "".join(self._reasoning)
+        calls = tuple(self._finished(call) for call in self._calls)
+        reason = self.finish_reason or FinishReason.STOP
+        if calls and reason is FinishReason.STOP:
+            reason = FinishReason.TOOL_CALLS
+        reply = ChatReply(
+            content=content,
+            reasoning=reasoning,
+            tool_calls=calls,
+            usage=self.usage,
+            finish_reason=reason,
+            model=self.model,
+            provider_data=kept(*self._source, self.extra),
+        )
+        return [*deltas, ReplyDone(reply=reply)]
+
+    def _pieces(self, pieces: Iterable[tuple[bool, str]]) -> list[ChatDelta]:
+        deltas: list[ChatDelta] = []
+        for reasoning, text in pieces:
+            if (reasoning, text) == ALL_BEFORE:
+                self._reasoning += self._text
+                self._text.clear()
+                deltas.append(ReasoningDelta(content="", all_before=True))
+                continue
+            (self._reasoning if reasoning else self._text).append(text)
+            deltas.append(ReasoningDelta(content=text) if reasoning else TextDelta(content=text))
+        return deltas
+
+    def _position(self, index: int | None, wire_id: str, name: str) -> int:
+        """Where in the list of calls a piece belongs; makes the place when it begins a call."""
+        known = self._at.get(index) if index is not None else (len(self._calls) - 1 if self._calls else None)
+        if known is not None and self._calls[known].continues(wire_id, name, numbered=index is not None):
+            return known
+        self._calls.append(_Call())
+        if index is not None:
+            self._at[index] = len(self._calls) - 1
+        return len(self._calls) - 1
+
+    def _finished(self, call: _Call) -> ToolCall:
+        text = "".join(call.arguments)
+        arguments, error = arguments_of(text)
+        if not call.name:
+            error = error or "The call has no tool name."
+        return ToolCall(
+            id=call.id,
+            name=call.name or "unknown",
+            arguments=arguments,
+            raw=text if error else None,
+            error=error,
+            provider_data=kept(*self._source, call.extra),
+        )
+
+    def _unique(self, id: str) -> str:
+        while not id or id in self._used:
+            id = self._make_id()
+        self._used.add(id)
+        return id
+
+
+def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
+    """The argument object of a call and what is wrong with its text; no text at all means no arguments."""
+    if not text.strip():
+        return {}, None
+    try:
+        value = json.loads(text, parse_constant=_not_a_number)
+    except RecursionError:
+        return {}, "The arguments are nested too deeply."
+    except ValueError as error:
+        return {}, f"The arguments are not valid JSON: {error}"
+    if value is None:
+        return {}, None
+    if not isinstance(value, dict):
+        return {}, f"The arguments must be a JSON object, not {type(value).__name__}."
+    return value, None
+
+
+def _not_a_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,81 @@
+"""What becomes of ``provider_data`` on its way out: given back to the server it came from, left out everywhere else.
+
+Servers that check it refuse a call that another model made, or one whose signature they no longer take (another key, another route).
+Such calls are then told as text, which every server accepts, so that a conversation outlives a change of its model.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ToolCall
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.llm.replies.messages import arguments_text
+from atelier_desk.llm.secrets import redact
+
+_NAMES = r"thought[_ ]?signatures?|reasoning_content|reasoning_details|encrypted_content|signature|(redacted_)?thinking"
+_WANTED = re.compile(
+    # Gemini: 'Function call is missing a thought_signature in functionCall parts'; DeepSeek: 'Missing `reasoning_content` field in the
+    # assistant message'; Anthropic: 'Invalid `signature` in `thinking` block', 'Expected `thinking` or `redacted_thinking`, but found'
+    rf"(missing|invalid|corrupted|expected|could not be (decrypted|verified))\b[^.]{{0,40}}?[\s`'\"]({_NAMES})\b"
+    # DeepSeek: 'The `reasoning_content` in the thinking mode must be passed back to the API'; Kimi: 'reasoning_content is missing in'
+    rf"|\b({_NAMES})\b[^.]{{0,60}}\b(must be|is missing|is required|is invalid|could not be)\b",
+    re.IGNORECASE,
+)
+
+
+def kept(provider: str, model: str, value: dict[str, Any]) -> ProviderData | None:
+    """What is kept of a value that came with a reply; None for none. A value with an API key in it is not: it would reach the disk."""
+    if not value:
+        return None
+    packed = ProviderData.pack(provider, model, value)
+    return packed.model_copy(update={"data": ""}) if _has_secret(value) else packed
+
+
+def _has_secret(value: Any) -> bool:
+    if isinstance(value, str):
+        return redact(value) != value
+    if isinstance(value, dict):
+        return any(_has_secret(each) for pair in value.items() for each in pair)
+    return isinstance(value, list) and any(_has_secret(each) for each in value)
+
+
+def returned(data: ProviderData | None) -> dict[str, Any]:
+    """The fields that go back with a message or a call; none where there is nothing."""
+    return data.value() if data is not None else {}
+
+
+def for_server(request: ChatRequest, provider: str, *, signed_only: bool = False, none: bool = False) -> ChatRequest:
+    """The request as one provider may see it: without what belongs to others.
+
+    Args:
+        signed_only: tell calls that have no data of this provider and model as text.
+        none: leave out its own data too, and tell every call that had some as text.
+    """
+    messages = tuple(_for_server(message, provider, request.model, signed_only=signed_only, none=none) for message in request.messages)
+    return request.model_copy(update={"messages": messages})
+
+
+def _for_server(message: ChatMessage, provider: str, model: str, *, signed_only: bool, none: bool) -> ChatMessage:
+    def own(data: ProviderData | None) -> ProviderData | None:
+        return data if data is not None and not none and data.belongs_to(provider, model) else None
+
+    calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in message.tool_calls)
+    data = own(message.provider_data)
+    if calls and (signed_only or none) and not (data or any(call.provider_data for call in calls)):
+        told = "\n".join(filter(None, (message.content, *map(_as_text, calls))))
+        return message.model_copy(update={"content": told, "tool_calls": (), "provider_data": None})
+    if calls == message.tool_calls and data is message.provider_data:
+        return message
+    return message.model_copy(update={"tool_calls": calls, "provider_data": data})
+
+
+def _as_text(call: ToolCall) -> str:
+    return f"[Called {call.name} with {arguments_text(call)}]"
+
+
+def wants_data(error: ProviderError) -> bool:
+    """Whether a server refused a request because of data it wants back and did not find, or found changed."""
+    return error.code == "bad_request" and _WANTED.search(str(error.params.get("detail", ""))) is not None

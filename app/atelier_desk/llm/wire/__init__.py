@@ -1,0 +1,1 @@
+"""Requests over the network: addresses, connections, retries, streams of events."""

@@ -1,0 +1,67 @@
+"""Finds model servers that already run on this machine. It looks at the loopback ports that kinds of servers name, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ProviderKind
+from atelier_desk.llm.registry import provider_types
+from atelier_desk.llm.wire.http import HttpClient, Timeouts
+
+TIMEOUT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedServer:
+    """A server that answered.
+
+    Attributes:
+        software: ``Ollama``, ``LM Studio``, ``llama.cpp`` or ``OpenAI-compatible``; a proper name, not translated.
+        base_url: ready for a ``ProviderConfig`` of this kind.
+        models: names of what it offers.
+    """
+
+    kind: ProviderKind
+    software: str
+    base_url: str
+    models: tuple[str, ...] = ()
+    version: str = ""
+
+
+async def detect(clock: Clock | None = None, *, ports: Sequence[int] | None = None, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
+    """Look at all ports at once (those of the kinds, in their order, unless given); each gets ``timeout_s`` of silence. In the order of
+    the ports; never raises for a server's fault."""
+    if ports is None:
+        ports = list(dict.fromkeys(port for entry in provider_types() for port in entry.ports))
+    found = await asyncio.gather(*(_probe(port, clock or SystemClock(), timeout_s) for port in ports))
+    return [server for server in found if server is not None]
+
+
+async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | None:
+    """What listens on one port: each kind of server is told by pages that only it has."""
+    root = f"http://127.0.0.1:{port}"
+    timeouts = Timeouts(connect_s=timeout_s, first_s=timeout_s, idle_s=timeout_s, call_s=timeout_s)
+    pages = list(dict.fromkeys(page for entry in provider_types() for page in entry.pages))
+    http = HttpClient(root, provider=root, clock=clock, timeouts=timeouts)
+    try:
+        answers = dict(zip(pages, await asyncio.gather(*(_get(http, page) for page in pages)), strict=True))
+    finally:
+        await http.aclose()
+    for entry in provider_types():
+        server = entry.recognise(answers) if entry.recognise is not None else None
+        if server is not None:
+            return DetectedServer(entry.kind, server.software, f"{root}{server.path}", server.models, server.version)
+    return None
+
+
+async def _get(http: HttpClient, path: str) -> dict[str, Any]:
+    try:
+        answer = await http.json("GET", path)
+    except ProviderError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -1,0 +1,266 @@
+"""HTTP as providers need it: one lazily made client, answers read piece by piece under a limit of silence, errors with codes.
+
+Nothing here raises or logs an exception of the HTTP library: its frames hold the request's headers, and so the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.errors import Where, provider_error, response_error
+from atelier_desk.llm.wire.transport import ProxyUse, checked_base_url, make_client, no_answer, proxy_refusal, transport_error
+from atelier_desk.llm.wire.watchdog import Stalled, Watchdog
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_BODY = 64 * 1024 * 1024
+"""Bytes an answer may have, streamed or not."""
+MAX_ERROR_BODY = 64 * 1024
+END_S = 0.02
+"""Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
+INLINE_JSON = 256 * 1024
+"""Bytes of JSON that are decoded on the event loop; more goes to a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds of silence that are borne.
+
+    Attributes:
+        connect_s: until the connection stands.
+        first_s: until the first byte; a server may have to load a model or read a long prompt first.
+        idle_s: between two pieces of a reply, whatever they hold. How long a model may say nothing is a setting that the engine watches
+            over, and shorter than this in any case: these two only end a request that nobody watches.
+        tail_s: after the reply was complete, for the usage and the end mark.
+        call_s: between two pieces of an answer that is not a reply (lists, embeddings).
+    """
+
+    connect_s: float = 10.0
+    first_s: float = 3_600.0
+    idle_s: float = 3_600.0
+    tail_s: float = 5.0
+    call_s: float = 60.0
+
+
+class StreamedResponse:
+    """An answer whose body is read piece by piece."""
+
+    def __init__(self, response: httpx.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
+        self._response = response
+        self._watchdog = watchdog
+        self._where = where
+        self._timeouts = timeouts
+        self._settled = False
+        self._pieces = response.aiter_bytes()
+
+    def settle(self) -> None:
+        """The reply is complete: silence, or a cut connection, now ends the body without an error."""
+        if not self._settled:
+            self._settled = True
+            self._watchdog.set_limit(self._timeouts.tail_s)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body's pieces as they arrive.
+
+        Raises:
+            ProviderError: the body stalled (``timeout``) or was cut (``truncated``).
+        """
+        while True:
+            failure: ProviderError | None = None
+            piece = b""
+            try:
+                piece = await self._watchdog.run(_next(self._pieces))
+            except StopAsyncIteration:
+                return
+            except Stalled:
+                failure = no_answer(self._where, self._watchdog.limit_s, None)
+            except Exception as error:
+                failure = transport_error(self._where, error, answered=True)
+            if failure is not None:
+                if self._settled:
+                    return
+                raise failure
+            if not self._settled:
+                self._watchdog.set_limit(self._timeouts.idle_s)
+            yield piece
+
+    async def finish(self) -> None:
+        """Nothing more is wanted: take the end of the body too, when it is there, so that the connection serves the next request.
+
+        Closing a connection whose last bytes were not read costs the next request a new one, over TLS two more round trips.
+        """
+        try:
+            async with asyncio.timeout(END_S):
+                async for _ in self._pieces:
+                    pass
+        except TimeoutError:
+            return  # a server that goes on, or leaves its answer open: the connection is closed instead
+        except Exception as error:
+            transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
+
+    async def read(self, limit: int = MAX_BODY) -> bytes:
+        """The whole body.
+
+        Raises:
+            ProviderError: as ``chunks``, and when the body has more than ``limit`` bytes (``bad_response``).
+        """
+        parts: list[bytes] = []
+        size = 0
+        async for piece in self.chunks():
+            parts.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise provider_error(self._where, "bad_response", f"more than {limit} bytes")
+        return b"".join(parts)
+
+
+class HttpClient:
+    """A connection pool to one server."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        provider: str,
+        clock: Clock,
+        credentials: Callable[[], Awaitable[dict[str, str]]] | None = None,
+        timeouts: Timeouts | None = None,
+        ca_file: str = "",
+        query: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises UsageError when ``base_url`` is not an http or https URL, or holds a name and password.
+
+        Args:
+            credentials: gives the headers with the key and what else is secret, names in lower case, at the moment of each request.
+            ca_file: a PEM file of authorities that are trusted beside the usual ones.
+            query: parameters that every request has.
+        """
+        self.base_url = checked_base_url(base_url)
+        self.timeouts = timeouts or Timeouts()
+        self._provider = provider
+        self._credentials = credentials
+        self._clock = clock
+        self._ca_file = ca_file
+        self._query = f"?{urlencode(query)}" if query else ""
+        self._client: httpx.AsyncClient | None = None
+        self._proxy: ProxyUse | None = None
+        self._making = asyncio.Lock()
+
+    def where(self, model: str, path: str = "") -> Where:
+        """What errors of a request to ``path`` are about."""
+        return Where(self._provider, model, path if "://" in path else self.base_url + path)
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, path: str, payload: Any = None, *, model: str = "", first_s: float | None = None
+    ) -> AsyncIterator[StreamedResponse]:
+        """Send a request and give the answer before its body; leaving the block, also by cancellation, closes the connection at once.
+
+        ``path`` is added to the base URL, or is a whole URL of the same server.
+
+        Raises:
+            ProviderError: no answer, or one that is not a success.
+        """
+        where = self.where(model, path)
+        client = await self._ready(where)
+        async with Watchdog(self._clock, self.timeouts.first_s if first_s is None else first_s) as watchdog:
+            response = await self._send(client, watchdog, method, payload, where)
+            try:
+                answer = StreamedResponse(response, watchdog, where, self.timeouts)
+                if not 200 <= response.status_code < 300:
+                    raise await self._refusal(response, answer, where)
+                yield answer
+            finally:
+                await response.aclose()
+
+    async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
+        """The decoded JSON body of an answer.
+
+        Raises:
+            ProviderError: no answer, not a success, or not JSON (``bad_response``).
+        """
+        async with self.stream(method, path, payload, model=model, first_s=self.timeouts.call_s) as response:
+            body = await response.read()
+        try:
+            return await asyncio.to_thread(json.loads, body) if len(body) > INLINE_JSON else json.loads(body)
+        except (ValueError, RecursionError):
+            say = "web_page" if body.lstrip().startswith(b"<") else ""
+        raise provider_error(self.where(model, path), "bad_response", "not JSON", say=say)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _ready(self, where: Where) -> httpx.AsyncClient:
+        async with self._making:
+            if self._client is None:  # importing the library and reading certificates takes too long for the event loop
+                connect_s = self.timeouts.connect_s
+                made, self._proxy = await asyncio.to_thread(make_client, where, self.base_url, self._ca_file, connect_s)
+                self._client = made
+            return self._client
+
+    async def _send(self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where) -> httpx.Response:
+        try:
+            body = None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
+        except ValueError:
+            raise provider_error(where, "bad_request", "a number that is not finite") from None
+        headers = {"accept": "text/event-stream, application/x-ndjson, application/json", "accept-encoding": "identity"}
+        if body is not None:
+            headers["content-type"] = "application/json"
+        failure: ProviderError
+        try:
+            if self._credentials is not None:
+                headers |= await self._credentials()
+            request = client.build_request(method, where.url + self._query, content=body, headers=headers)
+            return await watchdog.run(client.send(request, stream=True))
+        except Stalled:
+            failure = no_answer(where, watchdog.limit_s, self._proxy)
+        except ProviderError:
+            raise
+        except Exception as error:
+            failure = transport_error(where, error, answered=False, proxy=self._proxy)
+        finally:
+            headers.clear()
+        raise failure
+
+    async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: Where) -> ProviderError:
+        body = b""
+        try:
+            async for piece in answer.chunks():
+                body += piece
+                if len(body) > MAX_ERROR_BODY:
+                    break
+        except ProviderError:
+            body += b""  # what arrived before the cut still says more than nothing
+        if response.is_redirect:
+            location, detail = _redirected(where.url, response.headers.get("location", "")), f"HTTP {response.status_code}"
+            say = "redirect" if location else ""
+            return provider_error(where, "bad_response", detail, say=say, status=response.status_code, location=location)
+        if response.status_code == 407 and self._proxy is not None:
+            return proxy_refusal(where, self._proxy, response.status_code)
+        return response_error(where, response.status_code, response.headers, body, self._clock.now())
+
+
+def _redirected(url: str, location: str) -> str:
+    """The address a redirect points at, without what may be secret in it; empty when it is none."""
+    try:
+        target = urlsplit(urljoin(url, location))
+    except ValueError:
+        return ""
+    shown = target._replace(netloc=target.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return shown if location and shown != url else ""
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes:
+    return await anext(pieces)

@@ -1,0 +1,1 @@
+"""Copies of a data folder: backups, restores, exports, and looking into one."""

@@ -1,0 +1,240 @@
+"""The file of a backup: one zip with a copy of the database, the reports, the user's own tools and the attachments.
+
+A copy is proven by unpacking it, opening its database in a process of its own, reading it through and counting its rows. Nothing in the
+file can change unnoticed: its list of contents has the SHA-256 of every file in it, and the comment that ends the zip the SHA-256 of all
+bytes before it, also of those that no file of it covers.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.hashing import sha256_of
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors
+from atelier_desk.storage.copies.inspect import inspect
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
+from atelier_desk.storage.folder.files import sync_folder
+from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.threads import in_storage_thread
+
+FORMAT = 1
+MANIFEST = "backup.json"
+FOLDERS = ("database", "reports", "tools", "attachments")
+"""What a backup holds of the data folder. Settings, agents and providers are in the database; pictures that were sent, in its events."""
+SEAL = b"sha256:"
+"""Begins the comment of the zip; 64 hexadecimal digits follow and end the file."""
+SEAL_BYTES = len(SEAL) + 64
+CHUNK = 1024 * 1024
+MANIFEST_BYTES = 256 * 1024 * 1024
+"""Most bytes of the list of contents, which is read as a whole: some two million files."""
+BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
+NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
+NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
+UNSEALED = N_("its bytes do not have the checksum at its end")
+MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
+
+
+@dataclass(frozen=True)
+class BackupInfo:
+    """A backup that was opened and read through.
+
+    Attributes:
+        path: the zip file.
+        schema: version of its schema.
+        counts: rows by table.
+        created_at: when it was made, RFC 3339.
+        size: bytes of the file.
+        files: how many files are in it.
+        damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
+        replaced: after a restore, the folder that the replaced data went to.
+    """
+
+    path: Path
+    schema: int
+    counts: dict[str, int]
+    created_at: str
+    size: int
+    files: int = 0
+    damaged: tuple[str, ...] = ()
+    replaced: Path | None = None
+
+
+async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
+    """Back up a closed database before its schema changes. The caller holds the data folder's lock.
+
+    Raises:
+        StorageError: it could not be made or does not hold what the database holds; then nothing may be migrated.
+    """
+    found = await inspect(directory, lock=lock)
+    target = backups / f"before-schema-{version + 1}-{stamp_of(clock.now())}.zip"
+    await shielded(pack, directory, directory.parent, target, manifest_of(version, found.counts, clock.now()))
+    return await verify_fresh(target)
+
+
+async def verify(path: Path) -> BackupInfo:
+    """Unpack a backup into a temporary folder, open it, read it through and compare every file and row with its list of contents.
+
+    Raises:
+        StorageError: ``damaged`` or ``newer_schema``.
+    """
+    with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
+        return await unpack_and_check(path, Path(folder))
+
+
+async def verify_fresh(target: Path) -> BackupInfo:
+    """Verify a backup that was just made; one that fails is deleted."""
+    try:
+        return await verify(target)
+    except StorageError as error:
+        await in_storage_thread(target.unlink, missing_ok=True)
+        if error.code == "damaged":
+            raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+        raise
+
+
+async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None) -> BackupInfo:
+    manifest = await shielded(_unpack, path, folder)
+    try:
+        found = await inspect(folder / "database", lock=lock)
+    except StorageError as error:
+        if error.code == "newer_schema":
+            raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+    wanted = manifest["counts"]
+    different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
+    if different or found.schema != manifest["schema"]:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}")
+    return BackupInfo(
+        path, found.schema, found.counts, manifest["created_at"], manifest["size"], files=len(manifest["files"]), damaged=found.damaged
+    )
+
+
+def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> None:
+    """Write the zip beside its target, sync it, rename it."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
+                hashes: dict[str, str] = {}
+                for name in FOLDERS:
+                    hashes |= _add_folder(archive, database if name == "database" else root / name, name)
+                archive.writestr(MANIFEST, json.dumps({**manifest, "files": hashes}, indent=1))
+                archive.comment = bytes(SEAL_BYTES)
+            file.write(_seal(file))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o600)
+        temporary.replace(target)
+        sync_folder(target.parent)
+    except FileNotFoundError as error:
+        raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+    except OSError as error:
+        raise errors.from_os_error(error, target) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, str]:
+    """Put a folder into the archive. Returns the SHA-256 of each file as it was put in, by its name there."""
+    hashes = {}
+    archive.writestr(f"{name}/", "")
+    for path in sorted(folder.rglob("*")):
+        entry = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_symlink():
+            continue  # what it points to may be anything of this machine
+        if path.is_dir():
+            archive.writestr(f"{entry}/", "")
+        elif path.is_file() and entry != "database/LOCK":
+            info = zipfile.ZipInfo.from_file(path, entry, strict_timestamps=False)
+            info.compress_type = archive.compression
+            digest = hashlib.sha256()
+            with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as copy:
+                while chunk := source.read(CHUNK):
+                    digest.update(chunk)
+                    copy.write(chunk)
+            hashes[entry] = digest.hexdigest()
+    return hashes
+
+
+def _seal(file: BinaryIO) -> bytes:
+    """What the file has to end with: the hash of all bytes before that place. The file is left there."""
+    left = file.seek(-SEAL_BYTES, os.SEEK_END)
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left and (chunk := file.read(min(left, CHUNK))):
+        digest.update(chunk)
+        left -= len(chunk)
+    return SEAL + digest.hexdigest().encode()
+
+
+def _unpack(path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack into a folder and return the list of contents; entries that would leave the folder are refused, and so is every bit that is
+    not as it was written."""
+    try:
+        if path.exists() and not path.is_file():
+            raise StorageError(NO_BACKUP, code="damaged", path=path)
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+                raise ValueError(MANIFEST)
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            if manifest["format"] > FORMAT:
+                raise StorageError(NEWER_BACKUP, code="newer_schema", path=path)
+            with path.open("rb") as file:
+                if _seal(file) != file.read():
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
+            _check_room(archive, folder)
+            for item in archive.infolist():
+                if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            archive.extractall(folder)
+        wrong = _differences(folder, manifest["files"])
+        if wrong:
+            raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(wrong))
+        return {**manifest, "size": path.stat().st_size}
+    except AtelierError:
+        raise
+    except FileNotFoundError as error:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
+    except Exception as error:  # a damaged zip fails in many ways: also as encrypted, or compressed by another method
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a place before the file's beginning
+            raise errors.from_os_error(error, folder) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+
+
+def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Refuse to unpack what would fill the disk: a small zip may hold any number of bytes. No more than it says are ever unpacked."""
+    needed = sum(item.file_size for item in archive.infolist()) + MIN_FREE_BYTES
+    free = free_bytes(folder)
+    if needed > free:
+        raise StorageError(
+            errors.DISK_FULL, code="disk_full", recoverable=True, path=folder, free_mb=free // 1_000_000, needed_mb=needed // 1_000_000
+        )
+
+
+def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
+    """Names of the unpacked files that are missing, not listed, or not as they are listed."""
+    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
+    del found[MANIFEST]
+    return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
+
+
+def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+    return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
+
+
+def stamp_of(time: datetime) -> str:
+    return time.strftime("%Y%m%dT%H%M%S%fZ")

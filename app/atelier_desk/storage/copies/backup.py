@@ -1,0 +1,43 @@
+"""Backups of an open database: the copy is made while no write runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage.copies.archive import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.lock import shielded
+from atelier_desk.storage.store import Store
+from atelier_desk.threads import in_storage_thread
+
+ATTEMPTS = 3
+"""The engine may rearrange its files while they are copied, without a write; then the copy is made again."""
+EXISTS = N_("There is a file at {path} already; choose another name for the backup.")
+
+
+async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
+    """Back up an open database with the files that belong to it into a new zip file, and verify it.
+
+    A report that was damaged before is copied as it is and named in the result.
+
+    Raises:
+        ConflictError: the target exists.
+        StorageError: ``disk_full``, ``read_only``, or ``damaged`` when the copy does not hold what the database holds.
+    """
+    if store.path is None:
+        raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))
+    if await in_storage_thread(target.exists):
+        raise ConflictError(EXISTS, path=target)
+    for attempt in range(ATTEMPTS):
+        try:
+            async with store.quiet():
+                counts = await store.counts()
+                manifest = manifest_of(store.version, counts, store.clock.now())
+                await shielded(pack, store.path, datadir.root, target, manifest)
+            return await verify_fresh(target)
+        except StorageError as error:
+            if error.code != "damaged" or attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable: the last attempt returns or raises")

@@ -1,0 +1,169 @@
+"""Opening and reading through a database directory in a process of its own.
+
+A damaged file can abort the engine instead of giving an error; then only the helper process dies. The helper ends when its parent does,
+and holds the parent's lock of the data folder until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from atelier_desk import children
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors, schema
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.files import read_hashed, report_path
+from atelier_desk.storage.folder.lock import FolderLock
+from atelier_desk.storage.schema import Migrator
+from atelier_desk.threads import in_storage_thread
+
+Run = Callable[..., Awaitable[list[Any]]]
+"""Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
+READ_PAGE = 200
+"""Rows read at once: decoding one holds the event loop up for 0.1 ms, and the check-up reads while agents work."""
+ABORTED = N_("the engine stopped while it read the files")
+
+
+class Inspection(NamedTuple):
+    """What a directory holds: its schema version, the rows of each table, and the reports beside it (``<workflow id>/<name>.md``) that
+    are missing or not as their rows say."""
+
+    schema: int
+    counts: dict[str, int]
+    damaged: tuple[str, ...] = ()
+
+
+async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None) -> Inspection:
+    """Open a database that nobody else has open, read every row and the reports beside it (with ``read`` False only count the
+    rows), and close it.
+
+    Args:
+        lock: the lock of the data folder the directory is in, which the caller holds; None for a copy that nobody else knows of.
+
+    Raises:
+        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``.
+    """
+    if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
+        raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
+    status, output = await _run_helper(directory, read, lock)
+    if status == 0:
+        result = json.loads(output)
+        if "error" in result:
+            raise StorageError(result["template"], code=result["error"], **result["params"])
+        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]))
+    if status == 1:  # Python's own failure, which says nothing about the files
+        raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
+    raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
+
+
+async def _run_helper(directory: Path, read: bool, lock: FolderLock | None) -> tuple[int, str]:
+    """Exit status of the helper and what it printed; an abort gives a negative status, on Windows a large one."""
+    lifeline, ours = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-m", "atelier_desk.storage.copies.inspect", os.fspath(directory), "read" if read else "count"),
+            stdin=lifeline,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=children.environment(),
+            pass_fds=() if lock is None or sys.platform == "win32" else (lock.descriptor,),
+        )
+        try:
+            output, complaint = await process.communicate()
+        except BaseException:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+    finally:
+        os.close(lifeline)
+        os.close(ours)
+    status = process.returncode or 0
+    return status, (complaint if status == 1 else output).decode(errors="replace")
+
+
+def _end_with_parent() -> None:
+    """The other end of standard input is open for as long as the parent lives and waits."""
+    os.read(0, 1)
+    os._exit(2)
+
+
+def main(directory: str, mode: str) -> None:
+    """The helper: prints what it found, or the error, as JSON."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    result: dict[str, Any]
+    try:
+        result = asyncio.run(_read_through(Path(directory), mode == "read"))
+    except AtelierError as error:
+        params = {name: str(value) for name, value in error.params.items()}
+        result = {"error": error.code, "template": error.template, "params": params}
+    sys.stdout.write(json.dumps(result))
+    sys.stdout.flush()
+    os._exit(0)  # the engine is closed; ending without the interpreter's shutdown cannot abort
+
+
+async def _read_through(directory: Path, read: bool) -> dict[str, Any]:
+    engine = await Engine.open(directory)
+    try:
+        version = await schema.current(engine)
+        if version > schema.latest():
+            raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=version, known=schema.latest())
+        run = Migrator(engine).run
+        names = await schema.tables(engine)
+        counts = {name: await (count_by_reading(run, name) if read else count_rows(run, name)) for name in names}
+        damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
+    finally:
+        await engine.close()
+    return {"schema": version, "counts": counts, "damaged": damaged}
+
+
+async def count_rows(run: Run, table: str) -> int:
+    """How many rows a table has."""
+    rows = (await run(f"SELECT count() AS n FROM {table} GROUP ALL"))[0]  # noqa: S608
+    return rows[0]["n"] if rows else 0
+
+
+async def count_by_reading(run: Run, table: str, progress: Callable[[int], None] | None = None) -> int:
+    """How many rows a table has, each of them read whole. ``progress`` is told the number of rows read of this table.
+
+    Raises:
+        StorageError: ``damaged`` when they cannot be read.
+    """
+    count, after = 0, None
+    while True:
+        condition = "WHERE id > $after" if after is not None else ""
+        rows = (await run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
+        if not rows:
+            return count
+        count += len(rows)
+        after = rows[-1]["id"]
+        if progress:
+            progress(count)
+
+
+async def damaged_reports(run: Run, folder: Path) -> list[str]:
+    """The reports whose file below ``folder`` is missing or not the one its row tells of."""
+    damaged = []
+    for row in (await run("SELECT id, workflow, name, sha256 FROM report ORDER BY id"))[0]:
+        path = report_path(folder, row["workflow"].id, row["name"])
+        try:
+            whole = await in_storage_thread(read_hashed, path, row["sha256"]) is not None
+        except OSError:
+            whole = False
+        if not whole:
+            damaged.append(path.relative_to(folder).as_posix())
+    return damaged
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,249 @@
+"""Logical export and import: JSON lines, one table a file, with a versioned manifest.
+
+Independent of the engine's own files, whose format may change between versions. Values that JSON does not have are tagged:
+``{"$time": …}``, ``{"$bytes": …}`` (base64), ``{"$record": [table, key]}``; an object with one key that begins with ``$`` is written as
+``{"$object": [[key, value]]}``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.hashing import sha256_of
+from atelier_desk.i18n import N_
+from atelier_desk.storage import schema
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.files import sync_folder, write_atomic
+from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.store import Statement, Store
+from atelier_desk.threads import in_storage_thread
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+PAGE = 500
+FOLDERS = ("reports", "tools", "attachments")
+LEFT_OUT = frozenset({"schema_version"})
+NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
+CHANGED = N_(
+    "{path} is not as it was exported: it is damaged, or somebody changed it. "
+    "If it was changed on purpose, take its line out of {manifest}."
+)
+NEWER_EXPORT = N_("The export in {path} was written by a newer Atelier. Update Atelier, then import it.")
+NOT_EMPTY = N_("The database already holds data ({table}); an export can only be imported into an empty one.")
+FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the export.")
+
+
+class TransferInfo(NamedTuple):
+    """What was written or read: the folder, the schema version and the rows by table."""
+
+    path: Path
+    schema: int
+    counts: dict[str, int]
+
+
+async def export_jsonl(
+    store: Store, target: Path, *, datadir: DataDir | None = None, progress: Callable[[int], None] | None = None
+) -> TransferInfo:
+    """Write every table into a new folder: ``<table>.jsonl``, with ``datadir`` the reports, own tools and attachments in folders of
+    these names, and ``manifest.json``, which is written last and has the SHA-256 of every file.
+
+    Writes wait meanwhile, so that the tables fit each other. ``progress`` is told the number of rows written.
+
+    Raises:
+        ConflictError: the folder is not empty.
+    """
+    if await in_storage_thread(_in_use, target):
+        raise ConflictError(FOLDER_IN_USE, path=target)
+    counts: dict[str, int] = {}
+    async with store.quiet():
+        for table in await store.tables():
+            if table not in LEFT_OUT:
+                counts[table] = await _export_table(store, table, target, sum(counts.values()), progress)
+        if datadir is not None:
+            await in_storage_thread(_copy_folders, datadir.root, target)
+    hashes = await in_storage_thread(_hashes, target)
+    created = store.clock.now().isoformat()
+    manifest = {"format": FORMAT, "schema": store.version, "created_at": created, "counts": counts, "files": hashes}
+    await in_storage_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
+    return TransferInfo(target, store.version, counts)
+
+
+async def import_jsonl(
+    store: Store, source: Path, *, datadir: DataDir | None = None, progress: Callable[[int], None] | None = None
+) -> TransferInfo:
+    """Read an export into an empty database (settings, agents, providers and models of a first start are replaced).
+
+    Raises:
+        ConflictError: the database holds workflows or memories.
+        StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, cut or not as they were
+            written; then the database is left empty.
+    """
+    manifest = await in_storage_thread(_read_manifest, source)
+    if manifest["format"] > FORMAT or manifest["schema"] > schema.latest():
+        raise StorageError(NEWER_EXPORT, code="newer_schema", path=source)
+    present = await store.counts()
+    for table in ("workflow", "memory"):
+        if present.get(table):
+            raise ConflictError(NOT_EMPTY, table=table)
+    for table in manifest["counts"]:
+        if table not in present:
+            raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=table)
+    await in_storage_thread(_check_hashes, source, manifest["files"])
+    if datadir is not None:
+        await in_storage_thread(_copy_folders, source, datadir.root)
+    try:
+        counts: dict[str, int] = {}
+        for table, wanted in manifest["counts"].items():
+            counts[table] = await _import_table(store, table, source, sum(counts.values()), progress)
+            if counts[table] != wanted:
+                raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=f"{table}: {counts[table]}/{wanted}")
+    except BaseException:
+        for table in manifest["counts"]:
+            await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+        raise
+    return TransferInfo(source, manifest["schema"], counts)
+
+
+async def _export_table(store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None) -> int:
+    await in_storage_thread(target.mkdir, 0o700, True, True)
+    computed = await _computed_columns(store, table)
+    count, after = 0, None
+    file = await in_storage_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
+    try:
+        while True:
+            condition = "WHERE id > $after" if after is not None else ""
+            rows = await store.query(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after)  # noqa: S608
+            if not rows:
+                return count
+            lines = [json.dumps({name: to_plain(value) for name, value in row.items() if name not in computed}) + "\n" for row in rows]
+            await in_storage_thread(file.writelines, lines)
+            count += len(rows)
+            after = rows[-1]["id"]
+            if progress:
+                progress(before + count)
+    finally:
+        await in_storage_thread(file.close)
+        await in_storage_thread(sync_folder, target)
+
+
+async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
+    path = source / f"{table}.jsonl"
+    await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+    count, offset = 0, 0
+    while True:
+        rows, offset = await in_storage_thread(_read_rows, path, offset)
+        if not rows:
+            return count
+        await store.write(Statement(f"INSERT INTO {table} $rows RETURN NONE", {"rows": rows}))
+        count += len(rows)
+        if progress:
+            progress(before + count)
+
+
+async def _computed_columns(store: Store, table: str) -> frozenset[str]:
+    """Columns that the schema computes; they are not part of an export."""
+    fields = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["fields"]
+    return frozenset(name for name, definition in fields.items() if " VALUE " in definition)
+
+
+def _copy_folders(source: Path, target: Path) -> None:
+    for name in FOLDERS:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True, ignore=_links)
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    """Links are left out: what they point to may be anything of this machine."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of an export by its path in it."""
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
+    """Refuse files that are missing or not as they were written; one that the manifest does not list may be anything."""
+    for name, digest in wanted.items():
+        path = source / name
+        if not path.is_file() or sha256_of(path) != digest:
+            raise StorageError(CHANGED, code="damaged", path=path, manifest=MANIFEST)
+
+
+def _in_use(target: Path) -> bool:
+    return target.exists() and (not target.is_dir() or any(target.iterdir()))
+
+
+def _read_manifest(source: Path) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
+        counts = manifest["counts"]
+        if not isinstance(manifest["format"], int) or not isinstance(manifest["schema"], int) or not isinstance(counts, dict):
+            raise ValueError(MANIFEST)
+        for table in counts:
+            if not table.replace("_", "").isalpha():
+                raise ValueError(table)
+        if not isinstance(manifest.setdefault("files", {}), dict):
+            raise TypeError(MANIFEST)
+        return manifest
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=str(error)) from error
+
+
+def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """Up to ``PAGE`` rows from a byte offset, and the offset after them."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            rows = []
+            for line in iter(file.readline, b""):
+                rows.append(from_plain(json.loads(line), top=True))
+                if len(rows) >= PAGE:
+                    break
+            return rows, file.tell()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageError(NOT_AN_EXPORT, code="damaged", path=path, detail=str(error)) from error
+
+
+def to_plain(value: Any) -> Any:
+    """A database value as JSON."""
+    from surrealdb import RecordID
+
+    if isinstance(value, datetime):
+        return {"$time": plain_time(value).isoformat()}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, RecordID):
+        return {"$record": [value.table_name, to_plain(value.id)]}
+    if isinstance(value, dict):
+        plain = {name: to_plain(each) for name, each in value.items()}
+        return {"$object": list(plain.items())} if len(plain) == 1 and next(iter(plain)).startswith("$") else plain
+    if isinstance(value, list | tuple):
+        return [to_plain(each) for each in value]
+    return value
+
+
+def from_plain(value: Any, *, top: bool = False) -> Any:
+    """The inverse of ``to_plain``; ``top`` is true for a row, which is never a tagged value."""
+    if isinstance(value, list):
+        return [from_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and not top:
+        tag, content = next(iter(value.items()))
+        if tag == "$time":
+            return datetime.fromisoformat(content)
+        if tag == "$bytes":
+            return base64.b64decode(content, validate=True)
+        if tag == "$record":
+            return record(content[0], from_plain(content[1]))
+        if tag == "$object":
+            return {name: from_plain(each) for name, each in content}
+    return {name: from_plain(each) for name, each in value.items()}

@@ -1,0 +1,1 @@
+"""The data folder: its lock, its files, and what must hold before it is opened."""

@@ -1,0 +1,95 @@
+"""What must hold before a database directory may be opened.
+
+The engine opens a directory that has lost its manifest as an empty database and says nothing, and fails half-way on a full disk, so
+both are looked at first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import errors
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
+
+PROBE = "atelier-probe.tmp"
+PROBE_BYTES = 1024 * 1024
+PROBE_FILES = 32
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", PROBE})
+"""Files that say nothing about whether a database was ever written here."""
+
+
+def has_content(directory: Path) -> bool:
+    """Whether a database was ever written into the directory."""
+    if not directory.is_dir():
+        return False
+    return any(entry.name not in OWN_FILES for entry in directory.iterdir())
+
+
+def manifest_exists(directory: Path) -> bool:
+    """Whether the directory has the engine's manifest, without which it would be taken for empty."""
+    return any((directory / "manifest").glob("*.manifest"))
+
+
+def check_path(directory: Path) -> None:
+    """Refuse a directory whose name the engine cannot take; looks at nothing but the name.
+
+    Raises:
+        StorageError: ``bad_path``.
+    """
+    if "?" in str(directory.absolute()):
+        raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
+
+
+def check(directory: Path) -> None:
+    """Refuse to open a directory that cannot be written, has no room, or lost its manifest.
+
+    Raises:
+        StorageError: ``read_only``, ``disk_full`` or ``missing_manifest``.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.from_os_error(error, directory) from error
+    if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
+        raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
+    free = free_bytes(directory)
+    if free < MIN_FREE_BYTES:
+        raise StorageError(
+            errors.DISK_FULL,
+            code="disk_full",
+            recoverable=True,
+            path=directory,
+            free_mb=free // 1_000_000,
+            needed_mb=MIN_FREE_BYTES // 1_000_000,
+        )
+    if has_content(directory) and not manifest_exists(directory):
+        raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
+
+
+def probe(directory: Path) -> None:
+    """Refuse to close a database that could not be opened again: write a file of ``PROBE_BYTES`` beside its own, sync and delete it, and
+    see that ``PROBE_FILES`` can be open besides.
+
+    An engine whose opening fails half-way on a full or broken disk keeps its lock until the process ends.
+
+    Raises:
+        StorageError: ``disk_full``, ``io``, ``too_many_files`` or ``read_only``.
+    """
+    file = directory / PROBE
+    try:
+        check(directory)
+        with file.open("wb") as probe:
+            probe.write(bytes(PROBE_BYTES))
+            probe.flush()
+            os.fsync(probe.fileno())
+            with contextlib.ExitStack() as spare:
+                for _ in range(PROBE_FILES):
+                    spare.callback(os.close, os.dup(probe.fileno()))
+    except OSError as error:
+        raise errors.from_os_error(error, directory) from error
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)

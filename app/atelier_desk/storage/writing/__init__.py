@@ -1,0 +1,1 @@
+"""Commits: one queue, one transaction each."""

@@ -1,0 +1,265 @@
+"""The single writer: transactions wait in a queue, and those that wait together share one commit.
+
+A commit costs one disk sync however much it holds, so under load the cost a transaction falls with the number that wait. Each
+transaction stays atomic: when a group fails, its members are tried one by one, and only those that fail by themselves are refused.
+
+When the engine fails while it writes a commit, the commit may be on the disk or not. Then the database is opened again and the number of
+its newest commit says which; until it could be, nothing is written, because later commits would come after a torn one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import errors
+from atelier_desk.storage.engine import Engine, Outcome
+
+_log = logging.getLogger(__name__)
+GROUP_MAX = 64
+"""Most transactions of one commit."""
+LOG_MAX_BYTES = 8 * 1024 * 1024
+"""Size of the write-ahead log from which it is moved into the tables, which takes about half a second. The engine does that by itself only
+from 256 MB or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next start after a kill
+reads the log again, at some 20 MB a second."""
+RETRIES = 8
+RETRY_FIRST_S = 0.005
+_NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_CONTROL = re.compile(r"\s*(RETURN|BEGIN|COMMIT|CANCEL)\b", re.IGNORECASE)
+_CONSEQUENCE = re.compile(r"not executed due to|transaction was aborted due to a prior error")
+
+
+class Statement(NamedTuple):
+    """One SurrealQL statement and its parameters; values never go into the text."""
+
+    sql: str
+    params: dict[str, Any]
+
+
+class CommitCounter(Protocol):
+    """Numbers the commits in the database and, after each, in a file beside it: see ``atelier_desk.storage.writing.commits``."""
+
+    def statement(self) -> Statement:
+        """Goes into the transaction that makes the next commit."""
+        ...
+
+    def committed(self) -> None:
+        """The commit with the next number is durable."""
+        ...
+
+    async def settle(self, engine: Engine) -> bool:
+        """Whether the commit with the next number is in the database after all; counts it then."""
+        ...
+
+
+class _Job(NamedTuple):
+    statements: tuple[Statement, ...]
+    done: asyncio.Future[list[Any] | None]
+
+
+def rename(statement: Statement, prefix: str) -> Statement:
+    """The statement with its parameters renamed, so that several can share one request."""
+    params = statement.params
+
+    def replace(match: re.Match[str]) -> str:
+        return f"${prefix}{match[1]}" if match[1] in params else match[0]
+
+    return Statement(_NAME.sub(replace, statement.sql), {f"{prefix}{name}": value for name, value in params.items()})
+
+
+class Writer:
+    """Takes transactions one after the other, from any number of tasks.
+
+    Args:
+        counter: numbers the commits, None to leave them uncounted.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock, *, counter: CommitCounter | None = None) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._counter = counter
+        self._queue: deque[_Job] = deque()
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+        self._unsettled = False
+        self._log_at_failure = 0
+        self._turn = asyncio.Lock()
+        self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
+
+    async def transact(self, statements: Sequence[Statement]) -> list[Any] | None:
+        """Run the statements as one transaction and return their results after the commit; None when it is kept and the engine failed
+        before it gave them.
+
+        Cancelling the wait takes the transaction back only when it has not begun.
+
+        Raises:
+            StorageError, NotFoundError: the transaction failed; nothing of it is kept, except where the error says that this is not known:
+                then the next transaction finds out before it begins.
+        """
+        if self._closing:
+            raise StorageError(errors.CLOSED, code="query")
+        if not statements:
+            return []
+        for statement in statements:
+            if _CONTROL.match(statement.sql):
+                raise StorageError(errors.QUERY, code="query", detail="RETURN, BEGIN, COMMIT and CANCEL would end the shared transaction")
+        job = _Job(tuple(statements), asyncio.get_running_loop().create_future())
+        self._queue.append(job)
+        self._idle.clear()
+        self._wake.set()
+        return await job.done
+
+    async def drain(self) -> None:
+        """Wait until everything that was queued is committed or refused."""
+        await self._idle.wait()
+
+    @contextlib.asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """Hold every commit back while the block runs; what was committed before is complete."""
+        async with self._turn:
+            yield
+
+    async def close(self) -> None:
+        """Finish the queue, take no more."""
+        self._closing = True
+        self._wake.set()
+        await self._task
+
+    async def _work(self) -> None:
+        while True:
+            while self._queue:
+                jobs = [job for job in (self._queue.popleft() for _ in range(min(GROUP_MAX, len(self._queue)))) if not job.done.cancelled()]
+                if jobs:
+                    async with self._turn:
+                        await self._commit(jobs)
+                        await self._keep_log_short()
+            self._idle.set()
+            if self._closing:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _commit(self, jobs: list[_Job]) -> None:
+        """One commit for all; one by one when that fails."""
+        results: Sequence[list[Any] | None]
+        try:
+            results = await self._attempt(jobs)
+        except Exception as error:  # whatever it is belongs to who asked; the writer goes on
+            if len(jobs) == 1 or errors.is_of_the_engine(error):
+                for job in jobs:
+                    _fail(job, error)
+                return
+            for job in jobs:
+                await self._commit([job])
+            return
+        for job, values in zip(jobs, results, strict=True):
+            if not job.done.done():
+                job.done.set_result(values)
+
+    async def _attempt(self, jobs: list[_Job]) -> Sequence[list[Any] | None]:
+        """Run a group as one transaction, again and again while the engine says that it can be retried."""
+        if self._unsettled:
+            await self._settle()
+        delay = RETRY_FIRST_S
+        for attempt in range(RETRIES):
+            outcomes = await self._run(jobs)
+            failure = _cause(outcomes)
+            if failure is None and len(outcomes) != 2 + sum(len(job.statements) for job in jobs) + (self._counter is not None):
+                raise StorageError(errors.QUERY, code="query", detail="a statement of a transaction held several statements")
+            if failure is None:
+                return _share_out(jobs, [outcome.value for outcome in outcomes[1:]])
+            if self._counter is not None and not (outcomes[-1].settled and not errors.leaves_open(failure)):
+                if await self._settle(failure):
+                    return [None] * len(jobs)
+                raise errors.from_text(failure, self._engine.path)
+            if not errors.is_retryable(failure) or attempt == RETRIES - 1:
+                raise errors.from_text(failure, self._engine.path)
+            await self._clock.sleep(delay)
+            delay *= 2
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _settle(self, failure: str = "") -> bool:
+        """Open the database again and see whether the commit that failed with ``failure`` is in it.
+
+        Raises:
+            StorageError: it could not be opened, or acknowledged commits are gone; for the commit that failed just now it says that its
+                outcome is not known.
+        """
+        assert self._counter is not None
+        self._unsettled = True
+        try:
+            await self._engine.reopen()
+            kept = await self._counter.settle(self._engine)
+        except StorageError as error:
+            if not failure:
+                raise
+            _log.error("it is not known whether a commit is kept (%s)", failure, exc_info=error)
+            problem = errors.from_text(failure, self._engine.path)
+            code = problem.code if errors.is_of_the_engine(problem) else "unsettled"
+            raise StorageError(errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem) from error
+        self._unsettled = False
+        return kept
+
+    async def _keep_log_short(self) -> None:
+        size = self._engine.log_bytes()
+        if size < self._log_at_failure:
+            self._log_at_failure = 0  # it was opened again for another reason
+        if size < self._log_at_failure + LOG_MAX_BYTES:
+            return
+        try:
+            await self._engine.reopen()
+            self._log_at_failure = 0
+        except Exception:
+            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on, and
+            # does not try (and tell) it at every commit: what failed, a disk that is nearly full, seldom passes soon.
+            self._log_at_failure = size
+            _log.exception("the log could not be moved into the tables")
+
+    async def _run(self, jobs: list[_Job]) -> list[Outcome]:
+        texts = ["BEGIN"]
+        params: dict[str, Any] = {}
+        for index, statement in enumerate(statement for job in jobs for statement in job.statements):
+            renamed = rename(statement, f"s{index}_")
+            texts.append(renamed.sql)
+            params.update(renamed.params)
+        if self._counter is not None:
+            mark = rename(self._counter.statement(), "mark_")
+            texts.append(mark.sql)
+            params.update(mark.params)
+        texts.append("COMMIT")
+        outcomes = await self._engine.run(";\n".join(texts) + ";", params)
+        if self._counter is not None and _cause(outcomes) is None:
+            self._counter.committed()
+        return outcomes
+
+
+def _fail(job: _Job, error: BaseException) -> None:
+    if not job.done.done():
+        job.done.set_exception(error)
+
+
+def _cause(outcomes: Sequence[Outcome]) -> str | None:
+    """The text of the statement that failed by itself, not of those that failed with it; None when all went well."""
+    failed = [str(outcome.value) for outcome in outcomes if not outcome.ok]
+    if not failed:
+        return None
+    own = [text for text in failed if not _CONSEQUENCE.search(text)]
+    return own[0] if own else failed[0]
+
+
+def _share_out(jobs: Sequence[_Job], values: Sequence[Any]) -> Sequence[list[Any]]:
+    shares: list[list[Any]] = []
+    start = 0
+    for job in jobs:
+        shares.append(list(values[start : start + len(job.statements)]))
+        start += len(job.statements)
+    return shares

@@ -1,0 +1,283 @@
+"""Cards of the transcript: tool calls, notices, reasoning, questions, bubbles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import i18n
+from atelier_desk.desktop.chat.cards.limit_card import RaiseField
+from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.transcript.actions_row import BranchSwitch
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.engine.services.workflow.transcript import Branch
+
+
+@pytest.fixture
+def host() -> TranscriptHost:
+    return TranscriptHost()
+
+
+def show(qtbot: QtBot, entry: Entry, host: TranscriptHost, width: int = 700) -> Any:
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    widget = make_widget(entry, host, frame)
+    widget.setGeometry(0, 0, width, widget.fit(width))
+    frame.resize(width, 800)
+    frame.show()
+    widget.frame = frame  # kept alive with the widget
+    return widget
+
+
+def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    widget = show(qtbot, entry, host)
+    card = widget.findChild(ToolCard, "tool-card")
+    closed = card.fit(700)
+    qtbot.mouseClick(card._head, Qt.MouseButton.LeftButton)
+    assert card.fit(700) > closed + 100
+    assert [each.code for each in card._cards] == ['{\n  "expression": "12*7"\n}', '{\n  "result": 84\n}']
+    again = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert again.opened
+    qtbot.keyClick(again._head, Qt.Key.Key_Space)
+    assert again.fit(700) == closed
+
+
+def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    with_result = card.fit(700)
+    card.call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "running")
+    card.refresh()
+    assert len(card._cards) == 1
+    assert card.fit(700) < with_result
+    card.call = call
+    card.refresh()
+    assert card.fit(700) == with_result
+
+
+def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "TodoTool")
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == ("running", "accent")
+    call.progress = 40
+    assert "40" in card.state_words()[0]
+    call.status, call.error = "error", "no such task"
+    card.refresh()
+    assert card.state_words() == ("failed", "err")
+    card.toggle()
+    assert "no such task" in [each.code for each in card._cards]
+
+
+def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
+    result = {"success": False, "error": "for the model", "code": "timeout", "timeout_s": 60.0}
+    call = Call("c1", "slow", {}, "timeout", result, error="for the model")
+    i18n.set_language("fr")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == (i18n._("timed out"), "err")
+    card.toggle()
+    assert "slow a dépassé 60 s et a été arrêté." in [each.code for each in card._cards]
+
+
+@pytest.mark.parametrize(
+    ("topic", "details", "button", "changes"),
+    [
+        ("error", {}, "notice-retry", {}),
+        ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
+        ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
+        ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
+        ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
+    ],
+)
+def test_notices_offer_what_can_be_done(
+    qtbot: QtBot, host: TranscriptHost, topic: str, details: dict[str, Any], button: str, changes: dict[str, Any]
+) -> None:
+    entry = Entry("n", "notice", run_id="r", topic=topic, details=details, actionable=True)
+    card = show(qtbot, entry, host)
+    with qtbot.waitSignal(host.resume_requested) as told:
+        qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
+    assert told.args == ["r", changes]
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "around"),
+    [
+        ("en", "cost", ("$ ", "")),
+        ("en", "tokens", ("", " tokens")),
+        ("en", "tool_calls", ("", "")),
+        ("fr", "cost", ("", "\u00a0$")),
+        ("fr", "time", ("", "\u00a0s")),
+    ],
+)
+def test_the_unit_of_a_limit_stands_where_the_language_wants_it(qtbot: QtBot, language: str, kind: str, around: tuple[str, str]) -> None:
+    i18n.set_language(language)
+    field = RaiseField()
+    qtbot.addWidget(field)
+    field.show_kind(kind, 8)
+    assert (field.prefix(), field.suffix()) == around
+
+
+def test_stop_on_a_notice(qtbot: QtBot, host: TranscriptHost) -> None:
+    card = show(qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host)
+    with qtbot.waitSignal(host.stop_requested) as told:
+        card.findChild(QPushButton, "notice-stop").click()
+    assert told.args == ["r"]
+
+
+def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("n", "notice", run_id="r", topic="limit_reached", details={"limit": "time"}, actionable=True)
+    card = show(qtbot, entry, host)
+    assert isinstance(card, NoticeCard)
+    entry.actionable = False
+    card.refresh()
+    qtbot.waitUntil(lambda: card.findChild(QPushButton) is None)
+
+
+def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because.", reasoning_ms=2300)
+    widget = show(qtbot, entry, host)
+    fold = widget.findChild(QPushButton, "reasoning-fold")
+    assert "2.3" in fold.text()
+    before = widget.fit(700)
+    qtbot.mouseClick(fold, Qt.MouseButton.LeftButton)
+    assert widget.fit(700) > before
+
+
+def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q1", "Which?")])
+    widget = show(qtbot, entry, host)
+    button = widget.findChild(QPushButton, "question-card-answer")
+    with qtbot.waitSignal(host.question_requested) as told:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert told.args == ["q1"]
+    entry.asked[0] = Asked("q1", "Which?", "answered", "Left")
+    widget.refresh()
+    assert button.isHidden()
+
+
+def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Helo"), host)
+    assert isinstance(bubble, UserBubble)
+    bubble.edit()
+    field = bubble.findChild(QPlainTextEdit, "edit-field")
+    assert field.toPlainText() == "Helo"
+    field.setPlainText("Hello")
+    with qtbot.waitSignal(host.resend_requested) as told:
+        qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert told.args == ["r", "Hello"]
+
+
+def test_copy_takes_the_message_as_written(qtbot: QtBot, host: TranscriptHost) -> None:
+    message = show(qtbot, Entry("a", "assistant", run_id="r", content="**bold**"), host)
+    assert isinstance(message, AssistantMessage)
+    message.setFocus()
+    qtbot.keyClick(message, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "**bold**"
+
+
+def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("u", "user", run_id="r2", content="x", branch=Branch(1, ("r1", "r2", "r3")))
+    switch = show(qtbot, entry, host).findChild(BranchSwitch, "branch-switch")
+    with qtbot.waitSignal(host.branch_requested) as told:
+        switch.previous.click()
+    assert told.args == ["r1"]
+    with qtbot.waitSignal(host.branch_requested) as told:
+        switch.following.click()
+    assert told.args == ["r3"]
+
+
+def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello"), host)
+    bubble.edit()
+    buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
+    assert [button.text() for button in buttons] == ["Cancel", "Send"]
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
+    assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
+
+
+def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=[{"data": ""}]), host)
+    names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
+    assert "Attached picture" in names
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
+    assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
+
+
+def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
+    files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=files), host)
+    buttons = bubble.findChildren(QPushButton, "attached-file")
+    assert [button.text() for button in buttons] == ["notes && co.txt · 16 characters", "long.txt · 30,000 characters"]
+    closed = bubble.fit(600)
+    with qtbot.waitSignal(bubble.height_changed):
+        qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
+    assert bubble.fit(600) > closed
+    attached = buttons[0].parentWidget()
+    text = attached.findChild(ProseBlock)
+    assert (text.isHidden(), text.toPlainText()) == (False, "The sea is blue.")
+    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    assert text.toPlainText().endswith("… 10,000 more characters")
+    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    assert (text.isHidden(), bubble.fit(600)) == (True, closed)
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
+    assert "16 caractères" in buttons[0].text()
+
+
+def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
+    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q", "Which way?")])
+    card = show(qtbot, entry, host).findChild(QWidget, "question-card")
+    assert card.accessibleName() == "Which way?, waits for you"
+    assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
+
+
+def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
+    qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("a", "assistant", run_id="r", reasoning="One", live=True)
+    widget = show(qtbot, entry, host)
+    button = widget.findChild(QPushButton, "reasoning-fold")
+    assert button.text() == "Thinking…"
+    drawn: list[str] = []
+    plain = ProseBlock.show_plain
+    monkeypatch.setattr(ProseBlock, "show_plain", lambda block, text: (drawn.append(text), plain(block, text)))
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    assert drawn == []
+    button.click()
+    drawn.clear()
+    for _number in range(50):
+        entry.reasoning += " more"
+        widget.stream()
+    with qtbot.waitSignal(widget.height_changed):
+        pass
+    assert drawn == [entry.reasoning]
+    entry.content, entry.reasoning_ms = "Yes", 2300
+    widget.stream()
+    assert button.text() == "Thought for 2.3\u202fs"
+
+
+def test_a_model_that_loads_is_no_failed_attempt() -> None:
+    entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
+    entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
+    assert notice_words(entry)[3:] == ("Loading the model", "The server is not done with it; it is asked again in 4.0\u202fs.")
+    entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
+    assert notice_words(entry)[3:] == ("Loading the model", "It is read from the disk; the answer comes after that.")
+    entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
+    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 in 0.5\u202fs: the server is busy")

@@ -1,0 +1,238 @@
+"""The card of a call that started sub-agents: lanes, progress, reports, and what waits for a person."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
+from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
+from atelier_desk.desktop.chat.cards.team_card import TeamCard
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
+from tests.desktop.chat.conftest import Team
+from tests.desktop.team.scenario import child, event, tree
+
+
+async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
+    assert card.state_words() == ("0 of 2 done", "accent")
+    assert not card.bar.isHidden()
+    assert (card.bar.value(), card.bar.maximum()) == (0, 2)
+    bea, cid = card.lanes
+    assert bea.head.accessibleName().startswith("Bea, waits for its agents")
+    assert "0 of 1 sub-agent done" in bea._doing.text()
+    assert cid._title.text() == "Write the tests"
+    team.changes["cid"] = {"status": "completed"}
+    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    assert card.state_words() == ("1 of 2 done", "accent")
+    assert card._head.accessibleName().endswith(": 1 of 2 done")
+    assert card.bar.value() == 1
+    card.fit(700)
+    for lane in card.lanes:
+        lane.head.layout().activate()
+    assert cid.stop.isHidden()
+    assert cid._figures.geometry().right() == bea._figures.geometry().right()
+
+
+async def test_a_batch_that_is_paused_says_so(team: Team) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    for number, run_id in enumerate(("bea", "cid"), 20):
+        team.changes[run_id] = {"status": "paused"}
+        await team.feed(event(number, "run_status", run_id, status="paused"))
+        assert card.state_words() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
+
+
+async def test_only_the_turns_own_messages_are_in_the_conversation(team: Team) -> None:
+    await team.feed(
+        event(20, "message", "bea", message_id="x", role="assistant", content="Inside"),
+        event(21, "token", "dot", content="Deep", message_id="y"),
+    )
+    assert [entry.content for entry in team.panel.view.entries] == ["Make it so", "I share the work."]
+
+
+async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
+    lane: Lane = team.find(TeamCard, "team-card").lanes[0]
+    before = lane.fit(600)
+    await team.feed(
+        child(20, "dot", what="sub_agent_progress", tokens_input=900, tokens_output=5, cost=0.1, current_tool="read_file"),
+        event(21, "tool_start", "bea", call_id="z", tool="a_tool_with_quite_a_long_name_that_does_not_fit"),
+    )
+    assert lane.fit(600) == before
+
+
+async def test_a_report_unfolds_in_place(team: Team, qtbot: QtBot) -> None:
+    team.changes["cid"] = {"status": "completed", "report": "# Result\n\nAll **green**"}
+    await team.feed(child(20, "cid", what="sub_agent_complete", report="# Result\n\nAll **green**"))
+    lane: Lane = team.find(TeamCard, "team-card").lanes[1]
+    folded = lane.fit(600)
+    assert lane.stop.isHidden()
+    qtbot.mouseClick(lane.report, Qt.MouseButton.LeftButton)
+    assert lane.fit(600) > folded + 20
+    assert lane.report.text() == "Hide report"
+    lane.toggle_report()
+    assert lane.fit(600) == folded
+    assert team.panel.agent_page is None
+
+
+async def test_stop_ends_one_sub_agent(team: Team) -> None:
+    lane: Lane = team.find(TeamCard, "team-card").lanes[1]
+    lane.findChild(QToolButton, "lane-stop").click()
+    await team.settled()
+    assert team.engine.calls("runs.cancel") == [(("cid",), {})]
+
+
+async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Team) -> None:
+    request = ApprovalRequest(
+        id="v",
+        workflow_id="w1",
+        run_id="dot",
+        call_id="c1",
+        tool="CalculatorTool",
+        agent_name="Dot",
+        lineage=(Ancestor(run_id="ada", agent_name="Ada"), Ancestor(run_id="bea", agent_name="Bea")),
+    )
+    team.approvals.append(request)
+    await team.say(20, "validation_required", "dot", validation_id="v", call_id="c1", tool="CalculatorTool")
+    bea, cid = team.find(TeamCard, "team-card").lanes
+    assert (len(bea.concerns), len(cid.concerns)) == (1, 0)
+    team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
+    await team.say(21, "validation_response", "dot", validation_id="v", call_id="c1", status="approved")
+    assert len(bea.concerns) == 0
+
+
+async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None:
+    request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
+    team.approvals.append(request)
+    await team.say(20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"})
+    entry = team.panel.view.entries[-1]
+    assert [(call.tool, call.status) for call in entry.calls][-1] == ("TodoTool", "asked")
+    widget = team.panel.view.widget_of(entry)
+    assert len(widget._concerns["c9"]) == 1
+    team.approvals.clear()
+    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
+    assert entry.calls[-1].status == "rejected"
+
+
+async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team, qtbot: QtBot) -> None:
+    stopped = {"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=40)}
+    team.changes["dot"] = stopped
+    await team.feed(
+        event(20, "limit_reached", "dot", reason="tokens", details={"value": 42, "cap": 40}),
+        event(20, "run_status", "dot", status="paused"),
+    )
+    card: TeamCard = team.find(TeamCard, "team-card")
+    assert card.state_words() == ("waits for you", "warn")
+    limit: LimitCard = team.find(LimitCard, "limit-card")
+    assert limit.accessibleName().startswith("Dot: Limit of tokens reached. 42 of 40 used")
+    amount: RaiseField = limit.findChild(RaiseField, "limit-amount")
+    assert amount.value() == 40
+    amount.setValue(500)
+    qtbot.mouseClick(limit.findChild(QPushButton, "notice-raise"), Qt.MouseButton.LeftButton)
+    await team.settled()
+    limit.findChild(QPushButton, "notice-finish").click()
+    limit.findChild(QPushButton, "notice-stop").click()
+    await team.settled()
+    assert team.engine.calls("runs.resume") == [(("dot",), {"raise_limits": {"tokens": 500.0}}), (("dot",), {"finish": True})]
+    assert team.engine.calls("runs.cancel") == [(("dot",), {})]
+    team.changes.clear()
+    await team.say(25, "run_status", "dot", status="processing")
+    assert team.all(LimitCard, "limit-card") == []
+
+
+async def test_a_question_of_a_sub_agent_opens_its_dialog(team: Team, qtbot: QtBot) -> None:
+    await team.say(20, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}, pending=1)
+    button = team.find(QPushButton, "question-card-answer")
+    with qtbot.waitSignal(team.panel.question_requested) as told:
+        button.click()
+    assert told.args == ["q"]
+
+
+async def test_stages_are_named_when_there_are_several(team: Team) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    assert card._stages == {}
+    team.changes["cid"] = {"stage": 1, "status": "planned"}
+    team.panel.team.want("again")
+    await team.settled()
+    assert [label.text() for label in card._stages.values()] == ["Stage 1 of 2", "Stage 2 of 2"]
+    headings = list(card._stages.values())
+    card.refresh()
+    assert list(card._stages.values()) == headings
+    assert card.lanes[1].head.accessibleName().startswith("Cid, planned")
+
+
+async def test_a_lanes_bar_tells_its_own_progress(team: Team) -> None:
+    await team.feed(child(20, "cid", what="sub_agent_progress", progress=40))
+    bar = team.find(TeamCard, "team-card").lanes[1].findChild(QProgressBar, "lane-progress")
+    assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
+
+
+async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team) -> None:
+    team.changes["cid"] = {"status": "completed", "report": "All **green**"}
+    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    lane: Lane = team.find(TeamCard, "team-card").lanes[1]
+    lane.toggle_report()
+
+    def colour() -> str:
+        (shown,) = [each for each in lane.findChildren(ProseBlock) if each.isVisibleTo(lane) and each.toPlainText() == "All green"]
+        return shown.document().firstBlock().begin().fragment().charFormat().foreground().color().name()
+
+    light = colour()
+    theme().set_mode("dark")
+    assert colour() != light
+
+
+async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_for_all(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    before = card.fit(700)
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        team.panel.team.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    first = list(card.lanes)
+    assert [lane.member.name for lane in first] == ["Bea", "Cid", "W0", "W1"]
+    whole = card.fit(700)
+    assert whole == before + 12 * theme().px(HEIGHT)
+    qtbot.waitUntil(lambda: len(card.lanes) == 14)
+    assert card.lanes[: len(first)] == first
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid", *(f"W{number}" for number in range(12))]
+    assert not card._making.isActive()
+    assert card.fit(700) == whole
+    assert card.bar.maximum() == 14
+    tops = [lane.y() for lane in card.lanes]
+    assert tops == sorted(set(tops))
+
+
+async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+    card: TeamCard = team.find(TeamCard, "team-card")
+    model = team.panel.team
+    for number in range(12):
+        data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
+        model.feed(event(20, "sub_agent_start", **data))
+    card.refresh()
+    assert card._making.isActive()
+    model.state.clear()
+    model.state.take(tree())
+    qtbot.waitUntil(lambda: not card._making.isActive())
+    await team.settled()
+    assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
+    qtbot.waitUntil(lambda: len(card.findChildren(Lane, "agent-lane")) == 2)
+
+
+async def test_figures_that_do_not_fit_end_in_an_ellipsis(team: Team) -> None:
+    lane: Lane = team.find(TeamCard, "team-card").lanes[0]
+    for scale, width, whole in ((100, 700, True), (200, 380, False)):
+        theme().set_scale(scale)
+        lane.fit(width)
+        lane._figures.setText("9.3 s · 3.9 k tokens · $0.0066")
+        lane.head.layout().activate()
+        lane.grab()
+        wanted = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
+        assert (lane._figures.width() >= wanted) is whole
+        assert lane._figures.toolTip() == ("" if whole else lane._figures.text())
+        right = lane._figures.mapTo(lane, lane._figures.rect().bottomRight()).x()
+        assert right < lane._chevron.mapTo(lane, QPoint()).x() <= width

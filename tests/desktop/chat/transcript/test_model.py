@@ -1,0 +1,180 @@
+"""Stored messages and stream events make the same transcript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.desktop.chat.transcript.entries import Change, Entry
+from atelier_desk.desktop.chat.transcript.model import Transcript
+from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+
+
+class Feed:
+    """Applies events of run ``r`` to a transcript."""
+
+    def __init__(self) -> None:
+        self.transcript = Transcript("w")
+        self.seq = 0
+
+    def __call__(self, kind: str, *, depth: int = 0, **data: Any) -> list[Change]:
+        self.seq += 1
+        return self.transcript.apply(
+            StreamEvent(seq=self.seq, workflow_id="w", run_id="r", agent_name="Ada", depth=depth, chunk_type=ChunkType(kind), data=data)
+        )
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self.transcript.entries
+
+
+def test_a_whole_turn() -> None:
+    feed = Feed()
+    feed.transcript.add_own("own-1", "Hello", [])
+    assert feed.entries[0].pending
+    feed("workflow_start")
+    assert feed.transcript.live_run == "r"
+    feed("message", message_id="u1", role="user", content="Hello", strategy="queue")
+    assert [(entry.id, entry.pending) for entry in feed.entries] == [("u1", False)]
+    feed("reasoning", content="hm ", message_id="a1")
+    feed("token", content="I ", message_id="a1")
+    ((kind, entry),) = feed("token", content="think", message_id="a1")
+    assert (kind, entry.content, entry.reasoning, entry.live) == ("stream", "I think", "hm ", True)
+    feed("message", message_id="a1", role="assistant", content="I think.", reasoning="hm ")
+    assert (entry.content, entry.live) == ("I think.", False)
+    feed("tool_start", call_id="c1", tool="CalculatorTool", arguments={"expression": "12*7"})
+    assert entry.calls[0].status == "running"
+    feed("tool_end", call_id="c1", tool="CalculatorTool", success=True, result={"result": 84}, duration_ms=3, truncated=False)
+    assert (entry.calls[0].status, entry.calls[0].result) == ("ok", {"result": 84})
+    feed("workflow_complete", status="completed")
+    assert feed.transcript.live_run == ""
+    assert [each.kind for each in feed.entries] == ["user", "assistant"]
+
+
+def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
+    feed = Feed()
+    feed("message", message_id="u1", role="user", content="Go")
+    ((kind, entry),) = feed("tool_start", call_id="c1", tool="TodoTool", arguments={})
+    assert (kind, entry.kind, entry.content) == ("append", "assistant", "")
+    assert feed("tool_start", call_id="c1", tool="TodoTool", arguments={}) == []
+
+
+def test_a_call_over_its_time_is_no_ordinary_failure() -> None:
+    feed = Feed()
+    feed("tool_start", call_id="c1", tool="slow", arguments={})
+    feed("tool_end", call_id="c1", tool="slow", success=False, result={"code": "timeout"}, error="late", duration_ms=3, truncated=False)
+    assert feed.entries[0].calls[0].status == "timeout"
+
+
+def test_sub_agents_are_not_shown_here() -> None:
+    feed = Feed()
+    assert feed("token", content="x", depth=1) == []
+    assert feed.entries == []
+
+
+def test_late_tokens_of_a_message_read_from_the_store_are_dropped() -> None:
+    feed = Feed()
+    stored = Message(id="a1", workflow_id="w", run_id="r", seq=4, role=MessageRole.ASSISTANT, content="All of it")
+    feed.transcript.load([TranscriptEntry(stored)])
+    feed("token", content="All of it", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="All of it")
+    assert [(entry.id, entry.content) for entry in feed.entries] == [("a1", "All of it")]
+
+
+def test_loading_keeps_what_streams() -> None:
+    feed = Feed()
+    feed("token", content="half", message_id="a2")
+    stored = Message(id="u1", workflow_id="w", run_id="r", seq=1, role=MessageRole.USER, content="Hi")
+    feed.transcript.load([TranscriptEntry(stored)])
+    assert [entry.id for entry in feed.entries] == ["u1", "a2"]
+
+
+def test_question_and_its_answer() -> None:
+    feed = Feed()
+    feed("message", message_id="a1", role="assistant", content="One thing:")
+    feed("user_question_start", user_question={"question_id": "q", "question": "Which?"}, pending=1)
+    entry = feed.entries[0]
+    assert (entry.asked[0].question, entry.asked[0].status) == ("Which?", "pending")
+    feed("user_question_complete", question_id="q", status="answered", pending=0)
+    assert entry.asked[0].status == "answered"
+    spec = QuestionSpec(question="Which?", question_type=QuestionType.MIXED, options=(QuestionOption(id="a", label="Left"),))
+    question = UserQuestion(
+        id="q",
+        workflow_id="w",
+        run_id="r",
+        call_id="c",
+        spec=spec,
+        status=QuestionStatus.ANSWERED,
+        selected_options=("a",),
+        text_response="now",
+    )
+    feed.transcript.set_answer(question)
+    assert entry.asked[0].answer == "Left, now"
+
+
+def test_a_limit_can_be_acted_on_until_the_run_goes_on() -> None:
+    feed = Feed()
+    feed("limit_reached", reason="tokens", details={"value": 10, "cap": 9})
+    entry = feed.entries[0]
+    assert entry.actionable
+    assert entry.details == {"value": 10, "cap": 9, "limit": "tokens"}
+    changes = feed("run_status", status="processing")
+    assert ("update", entry) in changes
+    assert not entry.actionable
+
+
+def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
+    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"})
+    transcript = Transcript("w")
+    transcript.load([TranscriptEntry(notice)])
+    assert not transcript.entries[0].actionable
+    assert transcript.settle("paused")
+    assert transcript.entries[0].actionable
+
+
+def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
+    feed = Feed()
+    feed("token", content="par", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    feed("run_status", status="interrupted", ended="command")
+    cut, told = feed.entries
+    assert (cut.topic, cut.live) == ("interrupted", False)
+    assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
+    feed("run_status", status="processing")
+    assert not told.actionable
+
+
+def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
+    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="run_interrupted", details={"ended": "killed"})
+    transcript = Transcript("w")
+    transcript.load([TranscriptEntry(notice)])
+    assert transcript.settle("interrupted")
+    assert transcript.entries[0].actionable
+
+
+def test_retries_share_one_notice() -> None:
+    feed = Feed()
+    feed("retry", reason="busy", details={"attempt": 1}, message_id="r-retry-0-0")
+    feed("retry", reason="busy", details={"attempt": 2}, message_id="r-retry-0-0")
+    assert [entry.details["attempt"] for entry in feed.entries] == [2]
+
+
+def test_a_cut_reply_says_so() -> None:
+    feed = Feed()
+    feed("token", content="par", message_id="a1")
+    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    assert feed.entries[0].topic == "interrupted"
+
+
+def test_pages_go_before_what_is_there() -> None:
+    transcript = Transcript("w")
+    rows = [Message(id=f"m{i}", workflow_id="w", run_id="r", seq=i, role=MessageRole.USER, content=str(i)) for i in range(1, 7)]
+    call = ToolExecution(id="r:c", workflow_id="w", run_id="r", call_id="c", tool="TodoTool", status="ok")
+    transcript.load([TranscriptEntry(row) for row in rows[3:]])
+    older = transcript.prepend([TranscriptEntry(row, (call,)) for row in rows[:4]])
+    assert [entry.id for entry in older] == ["m1", "m2", "m3"]
+    assert [entry.id for entry in transcript.entries] == ["m1", "m2", "m3", "m4", "m5", "m6"]
+    assert transcript.oldest_seq == 1
+    assert "TodoTool" in transcript.entries[0].searchable

@@ -1,0 +1,187 @@
+"""Replies: streamed and whole look the same, nothing remote is loaded, code is coloured and copied."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock
+from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.theme import theme
+
+TEXT = """# Title
+
+A *first* paragraph with `code` and **bold**.
+
+```python
+def f(x):
+    return x + 1
+```
+
+- one
+- two
+  - inner
+
+> quoted
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+---
+
+Last line, $a_1$ and <b>raw</b>.
+"""
+
+
+def shape(body: ReplyBody) -> list[tuple[str, str]]:
+    def text(part: object) -> str:
+        return part.toPlainText() if isinstance(part, ProseBlock) else str(getattr(part, "code", ""))
+
+    return [(type(part).__name__, text(part)) for part in body.parts]
+
+
+@pytest.mark.parametrize("step", [1, 7, 40])
+def test_streamed_equals_whole(qtbot: QtBot, step: int) -> None:
+    whole, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
+    qtbot.addWidget(whole)
+    qtbot.addWidget(streamed)
+    whole.set_text(TEXT)
+    for end in range(step, len(TEXT) + step, step):
+        streamed.stream_to(TEXT[:end])
+        streamed.flush()
+    streamed.set_text(TEXT)
+    assert shape(streamed) == shape(whole)
+    assert streamed.fit(600) == whole.fit(600)
+    assert [name for name, _text in shape(whole)] == ["ProseBlock", "CodeCard", "ProseBlock", "TableBlock", "RuleBlock", "ProseBlock"]
+
+
+def test_raw_html_is_shown_as_text(qtbot: QtBot) -> None:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.set_text("<script>alert(1)</script> <img src='http://x/y.png'>")
+    (part,) = body.parts
+    assert isinstance(part, ProseBlock)
+    assert part.toPlainText() == "<script>alert(1)</script> <img src='http://x/y.png'>"
+
+
+def test_the_live_code_card_is_the_final_one(qtbot: QtBot) -> None:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.stream_to("```python\na = 1\n")
+    body.flush()
+    (live,) = body.parts
+    body.set_text("```python\na = 1\nb = 2\n```\n\nDone.")
+    assert body.parts[0] is live
+    assert isinstance(live, CodeCard)
+    assert live.code == "a = 1\nb = 2"
+
+
+def test_flush_waits_four_times_its_cost(qtbot: QtBot) -> None:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.stream_to("a")
+    body.flush()
+    body.last_cost = 100.0
+    body.stream_to("a and much more")
+    assert body.parts[0].toPlainText() == "a"  # type: ignore[union-attr]
+
+
+def test_pictures_only_from_the_workspace(tmp_path: Path, qtbot: QtBot) -> None:
+    inside, outside = tmp_path / "work", tmp_path / "secret.png"
+    inside.mkdir()
+    image = QImage(8, 8, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.red)
+    image.save(str(inside / "ok.png"))
+    image.save(str(outside))
+    (inside / "link.png").symlink_to(outside)
+    gate = ImageGate([inside])
+    assert gate("ok.png") == str(inside / "ok.png")
+    assert gate((inside / "ok.png").as_uri()) == str(inside / "ok.png")
+    for refused in (
+        "http://x.y/ok.png",
+        "../secret.png",
+        str(outside),
+        "link.png",
+        "ok.txt",
+        "data:image/png;base64,AA",
+        "file://host/ok.png",
+        "",
+    ):
+        assert gate(refused) is None, refused
+    block = ProseBlock(image=gate)
+    qtbot.addWidget(block)
+    kind = QTextDocument.ResourceType.ImageResource.value
+    assert not block.loadResource(kind, QUrl(str(inside / "ok.png"))).isNull()
+    assert block.loadResource(kind, QUrl("http://x.y/ok.png")) is None
+    assert block.loadResource(kind, QUrl.fromLocalFile(str(outside))) is None
+    assert block.loadResource(QTextDocument.ResourceType.HtmlResource.value, QUrl(str(inside / "ok.png"))) is None
+
+
+def test_code_is_coloured_once_it_is_final_and_copied(qtbot: QtBot) -> None:
+    card = CodeCard("def f():\n    return 'x'", "python")
+    qtbot.addWidget(card)
+    document = card._text.document()
+    assert document.firstBlock().layout().formats() == []
+    card.freeze()
+    qtbot.waitUntil(lambda: not card._highlighter.busy)
+    colours = {form.format.foreground().color().name().upper() for form in document.firstBlock().layout().formats()}
+    assert theme().tokens.keyword in colours
+    qtbot.mouseClick(card._copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == card.code
+
+
+def test_wrapping_makes_the_card_higher(qtbot: QtBot) -> None:
+    card = CodeCard("x" * 400, "")
+    qtbot.addWidget(card)
+    flat = card.fit(400)
+    card._wrap.setChecked(True)
+    assert card.fit(400) > flat + 20
+
+
+def test_unknown_language_stays_plain(qtbot: QtBot) -> None:
+    card = CodeCard("a b", "no-such-language")
+    qtbot.addWidget(card)
+    card.freeze()
+    qtbot.waitUntil(lambda: not card._highlighter.busy)
+    assert card._text.document().firstBlock().layout().formats() == []
+
+
+def test_find_marks_words(qtbot: QtBot) -> None:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.set_text("one two\n\ntwo\n\n```\ntwo\n```\n\n| two |\n|---|\n| x |")
+    assert body.highlight("TWO") == 4
+    assert len(body.parts[0].extraSelections()) == 2  # type: ignore[union-attr]
+    assert body.highlight("") == 0
+    assert body.parts[0].extraSelections() == []  # type: ignore[union-attr]
+
+
+def test_wide_tables_scroll_inside_themselves(qtbot: QtBot) -> None:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    cells = "|".join("word" * 6 for _ in range(12))
+    body.set_text(f"|{cells}|\n|{'|'.join(['---'] * 12)}|\n|{cells}|")
+    (table,) = body.parts
+    assert isinstance(table, TableBlock)
+    narrow = body.fit(300)
+    assert narrow > 0
+    assert table.width() == 300
+
+
+def test_png_bytes_of_a_thumbnail_round_trip() -> None:
+    from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, encode
+
+    image = QImage(MAX_SIDE * 2, 100, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.blue)
+    made = encode(image)
+    back = QImage.fromData(base64.b64decode(made["data"]))
+    assert made["media_type"] == "image/jpeg"
+    assert (back.width(), back.height()) == (MAX_SIDE, 50)

@@ -1,0 +1,172 @@
+"""The virtual view: few widgets for many items, the end followed, what is read never moved."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.view import ChatView
+from tests.support.chat_view import shown_view, turn
+
+
+def entries(count: int, start: int = 0) -> list[Entry]:
+    made = []
+    for number in range(start, start + count):
+        kind = "user" if number % 2 == 0 else "assistant"
+        text = f"Message {number}. " + "Words and more words. " * (number % 7)
+        made.append(Entry(f"m{number}", kind, run_id=f"r{number // 2}", seq=number + 1, content=text))  # type: ignore[arg-type]
+    return made
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> ChatView:
+    return shown_view(qtbot)
+
+
+def test_five_thousand_items_have_few_widgets_and_begin_at_the_end(view: ChatView) -> None:
+    everything = entries(5000)
+    view.set_entries(everything)
+    turn()
+    assert 1 < view.live_widgets() < 60
+    assert view.following
+    last = view.widget_of(everything[-1])
+    assert last is not None
+    assert last.geometry().bottom() <= view.viewport().height()
+    for value in range(0, view.verticalScrollBar().maximum(), 40_000):
+        view.verticalScrollBar().setValue(value)
+        turn()
+    assert view.live_widgets() < 90
+
+
+def test_the_end_is_followed_only_by_a_reader_who_is_there(view: ChatView) -> None:
+    view.set_entries(entries(60))
+    turn()
+    bar = view.verticalScrollBar()
+    for entry in entries(5, 60):
+        view.append(entry)
+    turn()
+    assert bar.value() == bar.maximum()
+    assert view.jump.isHidden()
+    bar.setValue(bar.maximum() // 2)
+    turn()
+    assert not view.following
+    assert not view.jump.isHidden()
+    before = bar.value()
+    for entry in entries(5, 65):
+        view.append(entry)
+    turn()
+    assert bar.value() == before
+    view.jump.click()
+    turn()
+    assert view.following
+    assert bar.value() == bar.maximum()
+
+
+def test_older_items_do_not_move_what_is_read(view: ChatView) -> None:
+    newer = entries(200, 200)
+    view.set_entries(newer)
+    turn()
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.maximum() // 3)
+    turn()
+    shown = next(entry for entry in newer if (w := view.widget_of(entry)) is not None and 0 <= w.y() < 400 and w.isVisible())
+    before = view.widget_of(shown).y()  # type: ignore[union-attr]
+    view.prepend(entries(200))
+    turn()
+    assert view.widget_of(shown).y() == before  # type: ignore[union-attr]
+    assert len(view.entries) == 400
+
+
+def test_older_items_are_asked_for_near_the_top(qtbot: QtBot, view: ChatView) -> None:
+    view.set_entries(entries(300))
+    turn()
+    with qtbot.waitSignal(view.older_wanted):
+        view.verticalScrollBar().setValue(0)
+
+
+def test_reveal_brings_an_item_into_view(view: ChatView) -> None:
+    everything = entries(1000)
+    view.set_entries(everything)
+    turn()
+    view.reveal(everything[123])
+    turn()
+    widget = view.widget_of(everything[123])
+    assert widget is not None
+    assert 0 <= widget.y() < view.viewport().height()
+
+
+def test_items_never_overlap(view: ChatView) -> None:
+    everything = entries(80)
+    everything[41].calls = [Call("c1", "TodoTool", {"name": "x"}, "ok"), Call("c2", "MemoryTool", {}, "running")]
+    view.set_entries(everything)
+    for value in (0, 500, 1500, 900):
+        view.verticalScrollBar().setValue(value)
+        turn()
+        shown = [w.geometry() for e in everything if (w := view.widget_of(e)) is not None and w.isVisible()]
+        assert shown
+        for upper, lower in pairwise(sorted(shown, key=lambda box: box.top())):
+            assert upper.bottom() < lower.top() + 1
+
+
+def test_streamed_text_grows_the_last_item(view: ChatView) -> None:
+    everything = entries(30)
+    live = Entry("live", "assistant", run_id="r", live=True)
+    view.set_entries([*everything, live])
+    turn()
+    for number in range(40):
+        live.content += f"Line {number}\n\n"
+        view.update_entry(live, streamed=True)
+    view.widget_of(live).body.flush()  # type: ignore[union-attr]
+    turn()
+    bar = view.verticalScrollBar()
+    assert view.widget_of(live).height() > 600  # type: ignore[union-attr]
+    assert bar.value() == bar.maximum()
+
+
+def test_keys_move_the_view(qtbot: QtBot, view: ChatView) -> None:
+    view.set_entries(entries(100))
+    turn()
+    view.setFocus()
+    qtbot.keyClick(view, Qt.Key.Key_Home)
+    turn()
+    assert view.verticalScrollBar().value() == 0
+    qtbot.keyClick(view, Qt.Key.Key_End)
+    turn()
+    assert view.following
+
+
+def test_narrow_and_wide_fit_again(view: ChatView) -> None:
+    view.set_entries(entries(40))
+    turn()
+    wide = view.verticalScrollBar().maximum()
+    view.resize(420, 600)
+    turn()
+    assert view.column_width() < 420
+    assert view.verticalScrollBar().maximum() > wide
+
+
+def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: ChatView) -> None:
+    everything = entries(12)
+    view.set_entries(everything)
+    turn()
+    kept = {entry: view.widget_of(entry) for entry in everything[:5]}
+    view.truncate(5)
+    turn()
+    assert list(view.entries) == everything[:5]
+    assert view.widget_of(everything[5]) is None
+    assert all(view.widget_of(entry) is widget for entry, widget in kept.items() if widget is not None)
+    tops = [view.widget_of(entry).geometry() for entry in everything[:5]]  # type: ignore[union-attr]
+    assert all(above.bottom() < below.top() for above, below in pairwise(tops))
+    view.truncate(5)
+    view.append(everything[7])
+    turn()
+    assert list(view.entries) == [*everything[:5], everything[7]]
+    assert view.widget_of(everything[7]) is not None
+    view.truncate(0)
+    turn()
+    assert list(view.entries) == []
+    assert view.live_widgets() == 0

@@ -1,0 +1,231 @@
+"""The context inspector over a fake engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
+
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.context.parts import PartsBar
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.engine.services.request.views import PartSize
+from atelier_desk.engine.services.team.views import AgentNode
+from tests.support import past
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return past.engine()
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> ContextPane:
+    made: ContextPane = shown(ContextPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w1")
+    await settle()
+    return made
+
+
+def texts(widget: QListWidget) -> list[str]:
+    return [widget.item(row).text() for row in range(widget.count())]
+
+
+def named(pane: ContextPane, kind: type[Any], name: str) -> Any:
+    found = pane.findChild(kind, name)
+    assert found is not None, name
+    return found
+
+
+async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> None:
+    assert texts(named(pane, QListWidget, "context-request-list")) == ["Request 1 → read_file", "Request 2"]
+    assert named(pane, QListWidget, "context-request-list").currentRow() == 1
+    assert texts(named(pane, QListWidget, "context-items")) == [
+        "System · You are Ada.",
+        "You · Read it",
+        "Result of read_file · the file",
+    ]
+    parts = named(pane, PartsBar, "context-parts")
+    assert [part.kind for part in parts.parts] == ["system", "results", "message"]
+    assert "50 tokens, 50 %" in parts.accessibleDescription()
+    assert parts.whole == "400 tokens · 40 % of the window"
+    assert not parts.grab().isNull()
+
+
+async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:
+    named(pane, QListWidget, "context-request-list").setCurrentRow(0)
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("root", 3), {})
+    agents = named(pane, QComboBox, "context-agent")
+    assert [agents.itemText(row).strip() for row in range(agents.count())] == ["Ada", "Helper"]
+    agents.setCurrentIndex(1)
+    agents.activated.emit(1)
+    await settle()
+    assert atelier.calls("inspector.requests")[-1] == (("child",), {})
+    assert agents.currentText().strip() == "Helper"
+
+
+async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: FakeAtelier) -> None:
+    pane.show_run("child", 3)
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    assert named(pane, QListWidget, "context-request-list").currentRow() == 0
+
+
+async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "turns", past.turns("root", "later"))
+    atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert atelier.calls("inspector.requests")[-1] == (("later",), {})
+    assert named(pane, QComboBox, "context-turn").currentText().startswith("Turn 2")
+
+
+async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
+    items, pin = named(pane, QListWidget, "context-items"), named(pane, QWidget, "context-pin")
+    items.setCurrentRow(0)
+    assert pin.isHidden()
+    items.setCurrentRow(2)
+    pin.click()
+    await settle()
+    items.setCurrentRow(1)
+    pin.click()
+    await settle()
+    assert atelier.calls("runs.pin") == [(("w1", "root:6", True), {}), (("w1", "root:2", False), {})]
+    assert items.currentRow() == 1
+
+
+async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
+    named(pane, QPushButton, "context-tab-left-out").click()
+    assert texts(named(pane, QListWidget, "context-items")) == ["Tool results shortened"]
+    details = named(pane, QPlainTextEdit, "context-details").toPlainText()
+    assert "the whole file" in details
+    assert "about 900 tokens" in details
+    named(pane, QPushButton, "context-undo").click()
+    await settle()
+    assert atelier.calls("runs.undo_compaction") == [(("w1", "root:7"), {})]
+
+
+async def test_tools_are_shown_as_sent(pane: ContextPane) -> None:
+    named(pane, QPushButton, "context-tab-tools").click()
+    assert texts(named(pane, QListWidget, "context-items")) == ["read_file"]
+    assert '"type": "object"' in named(pane, QPlainTextEdit, "context-details").toPlainText()
+
+
+async def test_copy_as_json(pane: ContextPane) -> None:
+    named(pane, QWidget, "context-copy").click()
+    copied = json.loads(QGuiApplication.clipboard().text())
+    assert [each["role"] for each in copied["messages"]] == ["system", "user", "tool"]
+    assert copied["tools"][0]["name"] == "read_file"
+    assert copied["model"] == "gpt"
+
+
+async def test_it_lies_down_where_there_is_width(pane: ContextPane) -> None:
+    assert pane.body.orientation() is Qt.Orientation.Vertical
+    pane.window().resize(1000, 400)
+    await settle()
+    assert pane.body.orientation() is Qt.Orientation.Horizontal
+
+
+async def test_no_request_says_so_and_hidden_reads_nothing(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+) -> None:
+    atelier.set("inspector", "requests", [])
+    pane = ContextPane(bridge)  # type: ignore[arg-type]
+    pane.set_workflow("w1")
+    await settle()
+    assert atelier.calls("inspector.requests") == []
+    shown(pane)
+    await settle()
+    assert not pane.empty.isHidden()
+    assert bridge.errors == []
+
+
+async def test_an_open_list_stays_as_it_is_while_requests_come(pane: ContextPane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "turns", past.turns("earlier", "root"))
+    pane.reload()
+    await settle()
+    boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]
+    assert [box.count() for box in boxes] == [2, 2]
+    gone: list[QComboBox] = []
+    for box in boxes:
+        box.model().rowsRemoved.connect(lambda *_, box=box: gone.append(box))
+        box.model().modelReset.connect(lambda *_, box=box: gone.append(box))
+    asked = len(atelier.calls("inspector.requests"))
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="root", chunk_type=ChunkType.USAGE))
+    pane._refresh.timeout.emit()
+    await settle()
+    assert len(atelier.calls("inspector.requests")) == asked + 1
+    assert gone == []
+
+
+async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
+    names = ("context-request-list", "context-items")
+    before = [named(pane, QListWidget, name).minimumSize() for name in names]
+    theme().set_scale(150)
+    after = [named(pane, QListWidget, name).minimumSize() for name in names]
+    assert after[0].width() == round(before[0].width() * 1.5)
+    assert after[1].height() == round(before[1].height() * 1.5)
+
+
+async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, atelier: FakeAtelier) -> None:
+    pane.reload()
+    pane.show_run("child", 3)
+    pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
+    await settle()
+    assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
+    assert named(pane, QComboBox, "context-agent").currentText().strip() == "Helper"
+
+
+@pytest.mark.parametrize(("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)])
+async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
+    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than what is in it
+    theme().set_scale(scale)
+    pane.window().resize(width, height)
+    await settle()
+    boxes = [QRect(part.mapTo(pane.body, QPoint()), part.size()) for part in (pane.list, pane.parts, pane.items, pane._details)]
+    assert all(not one.intersects(other) for one, other in combinations(boxes, 2))
+    assert all(pane.body.rect().contains(box) for box in boxes)
+    assert pane._details.rect().contains(pane._copy_text.geometry())
+    assert pane.parts.height() >= pane.parts.heightForWidth(pane.parts.width())
+    area = pane._area
+    assert area.viewport().height() >= pane.body.height() or area.verticalScrollBar().maximum() > 0
+
+
+async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: ContextPane) -> None:
+    pane.setMinimumSize(180, 90)
+    for height, orientation in ((700, Qt.Orientation.Vertical), (230, Qt.Orientation.Horizontal), (700, Qt.Orientation.Vertical)):
+        pane.window().resize(520, height)
+        await settle()
+        assert pane.body.orientation() is orientation
+
+
+async def test_the_key_keeps_the_largest_parts_and_the_whole_where_it_is_short(pane: ContextPane) -> None:
+    parts = pane.parts
+    sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
+    parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
+    parts.limit(None)
+    whole = parts.heightForWidth(200)
+    assert [part.kind for _line, _x, part, _text in parts._keys(200) if part is not None] == list(sizes)
+    parts.limit(2)
+    shown = parts._keys(200)
+    assert parts.heightForWidth(200) < whole
+    kept = [part.kind for _line, _x, part, _text in shown if part is not None]
+    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kept)]
+    assert 0 < len(kept) < len(sizes)
+    assert kept == [kind for kind in sizes if kind in largest]
+    assert [text for *_place, text in shown][-2:] == ["…", "400 tokens"]
+    assert "System: 10 tokens" in parts.toolTip()

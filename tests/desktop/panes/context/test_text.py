@@ -1,0 +1,37 @@
+"""A sent request in words: what its server gets back is named and measured, never shown."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from atelier_desk.desktop.panes.context import text as words
+from atelier_desk.domain.chat import ChatMessage, Role, ToolCall
+from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.engine.services.request.views import RequestSummary, SentItem, SentRequest
+
+SIGNED = ProviderData.pack("server", "m", {"extra_content": {"google": {"thought_signature": "Zm9v" * 600}}})
+CALLED = ChatMessage(role=Role.ASSISTANT, content="Let me see.", tool_calls=(ToolCall(id="c", name="read", provider_data=SIGNED),))
+
+
+def item(returned: int, withheld: int = 0) -> SentItem:
+    return SentItem(0, "r:1", "reply", "history", 12, returned_bytes=returned, withheld_bytes=withheld)
+
+
+def test_the_size_is_named_and_the_value_is_not_shown() -> None:
+    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4 kB for the server"
+    text = words.item_text(item(SIGNED.size), CALLED)
+    assert "2.4 kB that the server sent with this reply went back to it unchanged." in text
+    assert SIGNED.data not in text
+    assert "left out" in words.item_text(item(0, SIGNED.size), CALLED)
+    assert words.item_text(item(0), CALLED) == words.message_text(CALLED)
+
+
+def test_a_copied_request_has_its_size_alone() -> None:
+    facts = {"run_id": "r", "seq": 2, "stream_seq": 2, "time": datetime(2026, 1, 1, tzinfo=UTC), "agent_name": "A", "model": "m"}
+    counts = {"provider": "server", "dialect": "native", "tokens_input": 1, "tokens_output": 1, "estimated": False, "cost": 0.0}
+    summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
+    request = SentRequest(summary, (CALLED,), (), (CALLED,), 0.0, 1, 0, 1, (), ())
+    copied = json.loads(words.as_json(request))
+    assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {"provider": "server", "model": "m", "size": SIGNED.size}
+    assert SIGNED.data not in words.as_json(request)

@@ -1,0 +1,190 @@
+"""The inbox: all pending questions over all workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+
+from atelier_desk import i18n
+from atelier_desk.desktop.panes import wording
+from atelier_desk.desktop.panes.inbox.pane import InboxPane
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.domain.approval import ApprovalStatus
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.team.views import AgentNode
+from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
+from tests.desktop.questions.conftest import ask
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
+    atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
+    atelier.set("workflows", "list", [Workflow(id="w1", name="One"), Workflow(id="w2", name="Two")])
+    window = QWidget()
+    presenter = QuestionPresenter(bridge, window)  # type: ignore[arg-type]
+    pane = shown(InboxPane(bridge, presenter))  # type: ignore[arg-type]
+    assert pane.objectName() == "question-inbox"
+    assert pane.count.text() == "0"
+    assert pane.empty.isVisible()
+    presenter.start()
+    await settle()
+    assert pane.findChild(QWidget, "pending-count").text() == "2"
+    card = pane.findChild(QWidget, "inbox-q2")
+    assert card.accessibleName() == "Which way?"
+    assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))
+    wanted: list[str] = []
+    presenter.workflow_wanted.connect(wanted.append)
+    pane.findChild(QPushButton, "inbox-open-q2").click()
+    assert wanted == ["w2"]
+    atelier.set("questions", "pending", [ask("q2", workflow="w2")])
+    pane.findChild(QPushButton, "inbox-skip-q1").click()
+    await settle()
+    assert atelier.calls("questions.skip") == [(("q1",), {})]
+    assert pane.count.text() == "1"
+    window.deleteLater()
+
+
+WORKFLOWS = [Workflow(id="w1", name="One", status=WorkflowStatus.WAITING), Workflow(id="w2", name="Two")]
+
+
+class Inbox:
+    """The pane over an engine with a question, approvals and a sub-agent that asks its parent."""
+
+    def __init__(self, shown: Callable[[QWidget], Any]) -> None:
+        child = AgentNode(run_id="r9", name="Tester", status="awaiting_parent", question="All tests?", started_at=asks("v2").created_at)
+        self.engine = ApprovalEngine(
+            asks("v1"),
+            asks("v3", workflow="w2"),
+            workflows={"list": WORKFLOWS},
+            teams={"at_work": {"w1": AgentNode(run_id="r0", name="Architect", status="awaiting_children", children=(child,))}},
+            questions={"pending": [ask("q4", lineage=LINEAGE)]},
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.window = QWidget()
+        self.presenter = QuestionPresenter(self.bridge, self.window)  # type: ignore[arg-type]
+        self.pane = shown(InboxPane(self.bridge, self.presenter))  # type: ignore[arg-type]
+
+    async def begin(self) -> None:
+        self.presenter.start()
+        await settle(30)
+
+    def order(self) -> list[str]:
+        return sorted(self.pane._cards, key=lambda key: self.pane._cards[key].y())
+
+    def find(self, name: str) -> Any:
+        found = self.pane.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+
+async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    totals: list[int] = []
+    inbox.presenter.pending_changed.connect(totals.append)
+    await inbox.begin()
+    assert inbox.order() == ["approval:v1", "parent:r9", "approval:v3", "question:q4"]
+    assert inbox.find("pending-count").text() == "4"
+    assert totals[-1] == 4
+    assert inbox.find("inbox-lineage-q4").text() == "Architect → Reviewer → Architect"
+    wanted: list[str] = []
+    inbox.presenter.workflow_wanted.connect(wanted.append)
+    inbox.pane._cards["approval:v3"].findChild(QWidget, "approval-show").click()
+    assert wanted == ["w2"]
+    inbox.window.deleteLater()
+
+
+async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    card = inbox.pane._cards["approval:v1"]
+    inbox.find("parent-answer-r9").setPlainText("Only the")
+    card.findChild(QWidget, "approval-reason").setPlainText("because")
+    inbox.engine.stored["v0"] = asks("v0")
+    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await settle(30)
+    assert inbox.order()[:2] == ["approval:v0", "approval:v1"]
+    assert inbox.pane._cards["approval:v1"] is card
+    assert card.findChild(QWidget, "approval-reason").toPlainText() == "because"
+    assert inbox.find("parent-answer-r9").toPlainText() == "Only the"
+    card.findChild(QPushButton, "approval-reject").click()
+    await settle(30)
+    assert inbox.engine.stored["v1"].status is ApprovalStatus.REJECTED
+    assert "approval:v1" not in inbox.pane._cards
+    inbox.window.deleteLater()
+
+
+async def test_a_person_answers_in_the_parents_place(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
+    assert not send.isEnabled()
+    inbox.engine.set("runs", "answer_child", ConflictError("{agent} does not wait for an answer.", agent="Tester"))
+    field.setPlainText("Only the changed ones")
+    send.click()
+    await settle()
+    assert inbox.find("parent-answer-error-r9").text() == "Tester does not wait for an answer."
+    assert field.toPlainText() == "Only the changed ones"
+    inbox.engine.set("runs", "answer_child", None)
+    send.click()
+    await settle()
+    assert inbox.engine.calls("runs.answer_child")[-1] == (("r9", "Only the changed ones"), {})
+    assert "parent:r9" not in inbox.pane._cards
+    inbox.window.deleteLater()
+
+
+async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    inbox.engine.stored["v1"] = asks("v1", arguments={"content": "word " * 4000})
+    await inbox.begin()
+    card, view = inbox.pane._cards["approval:v1"], inbox.pane._area.viewport()
+    assert card.height() <= view.height()
+    inbox.pane.window().resize(300, 460)
+    await settle(30)
+    assert card.height() <= view.height()
+    inbox.window.deleteLater()
+
+
+async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    button = inbox.find("inbox-open-q4")
+    button.setFocus()
+    inbox.engine.stored["v0"] = asks("v0")
+    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await settle(30)
+    assert len(inbox.order()) == 5
+    assert inbox.find("inbox-open-q4") is button
+    assert inbox.pane.focusWidget() is button
+    inbox.window.deleteLater()
+
+
+async def test_cards_say_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    asked = inbox.presenter.pending()[0].created_at
+    monkeypatch.setattr(wording, "utc_now", lambda: asked + timedelta(minutes=3))
+    assert inbox.pane._clock.isActive()
+    inbox.pane._clock.timeout.emit()
+    assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"
+    inbox.pane.hide()
+    assert not inbox.pane._clock.isActive()
+    inbox.window.deleteLater()
+
+
+async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    button = inbox.find("inbox-skip-q4")
+    assert button.text() == "Skip"
+    i18n.set_language("fr")
+    QApplication.sendEvent(inbox.pane, QEvent(QEvent.Type.LanguageChange))
+    assert inbox.find("inbox-skip-q4") is button
+    assert button.text() == "Passer"
+    inbox.window.deleteLater()

@@ -1,0 +1,185 @@
+"""The memory pane: search, filters, pages, changes, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
+from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
+from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+Show = Callable[[QWidget], Any]
+
+
+def memory(number: int, **fields: Any) -> Memory:
+    return Memory(id=f"m{number}", content=f"Fact number {number}", **({"type": MemoryType.KNOWLEDGE} | fields))
+
+
+EVERY = [memory(number) for number in range(250)]
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> MemoryPane:
+    atelier.set("memories", "list", lambda **kw: EVERY[kw["offset"] : kw["offset"] + kw["limit"]])
+    atelier.set("memories", "describe", {"tags": {"python": 2, "style": 1}})
+    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w")
+    await settle()
+    return made
+
+
+async def test_pages_of_a_hundred_are_read_while_scrolling(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    model = pane.list.model()
+    assert pane.list.objectName() == "memory-list"
+    assert model.rowCount() == PAGE
+    for expected in (200, 250, 250):
+        pane.list.verticalScrollBar().setValue(pane.list.verticalScrollBar().maximum())
+        await settle()
+        assert model.rowCount() == expected
+    offsets = [kwargs["offset"] for _args, kwargs in atelier.calls("memories.list")]
+    assert offsets == [0, 100, 200]
+    assert model.index(249, 0).data() == "Fact number 249"
+
+
+async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_score(
+    pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    hit = MemoryHit(memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, importance=0.6, recency=1)
+    atelier.set("memories", "search", SimpleNamespace(hits=[hit], search_type="hybrid"))
+    qtbot.keyClicks(pane.search, "fact")
+    assert atelier.calls("memories.search") == []
+    qtbot.waitUntil(lambda: not pane._typing.isActive())
+    await settle()
+    assert [args for args, _kwargs in atelier.calls("memories.search")] == [("fact",)]
+    assert pane.list.model().rowCount() == 1
+    assert pane.list.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole) == (
+        "score 0.81 · relevance 0.90 · words 0.50 · meaning 0.70 · importance 0.60 · recency 1.00"
+    )
+    assert pane.found.text() == "found by words and meaning"
+
+
+async def test_filters_go_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    assert [action.text() for action in pane.filters.menus["tag"].actions()] == ["All tags", "#python", "#style"]
+    for name, value in (("type", MemoryType.DECISION), ("scope", MemoryScope.GENERAL), ("tag", "style")):
+        next(action for action in pane.filters.menus[name].actions() if action.data() == value).trigger()
+        await settle()
+    assert atelier.calls("memories.list")[-1][1] == {
+        "workflow_id": "w", "scope": MemoryScope.GENERAL, "type": MemoryType.DECISION, "tags": ("style",), "limit": 100, "offset": 0,
+    }  # fmt: skip
+
+
+async def test_chosen_filters_are_said_and_cleared(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    assert not pane.filters.isVisible()
+    pane.filters.choose("type", MemoryType.DECISION)
+    pane.filters.choose("tag", "style")
+    await settle()
+    assert pane.filters.isVisible()
+    assert pane.filters.button.accessibleName() == "Filter: Decision · #style"
+    assert [action.data() for action in pane.filters.menus["type"].actions() if action.isChecked()] == [MemoryType.DECISION]
+    qtbot.mouseClick(pane.filters.findChild(QWidget, "memory-filter-clear"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert not pane.filters.isVisible()
+    assert atelier.calls("memories.list")[-1][1]["tags"] == ()
+    assert atelier.calls("memories.list")[-1][1]["type"] is None
+
+
+async def test_a_chosen_tag_that_is_gone_can_be_taken_off(pane: MemoryPane) -> None:
+    pane.filters.choose("tag", "style")
+    pane.filters.set_tags(["python"])
+    assert pane.filters.tags == ("python", "style")
+    assert pane.filters.tag == "style"
+
+
+async def test_the_forms_have_titles_of_their_own(pane: MemoryPane) -> None:
+    pane.add()
+    pane.edit("m1")
+    assert [dialog.windowTitle() for dialog in pane.window().findChildren(MemoryDialog)] == ["New memory", "Edit memory"]
+
+
+async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    pane.add()
+    dialog = pane.window().findChild(MemoryDialog)
+    dialog.type.setCurrentIndex(dialog.type.findData(MemoryType.CONTEXT))
+    assert dialog.scope.currentData() == MemoryScope.WORKFLOW
+    assert dialog.importance.value() == 0.3
+    dialog.content.setPlainText("Réunion lundi")
+    dialog.tags.setText("#work, work, monday ")
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    fields = {"content": "Réunion lundi", "tags": ("work", "monday"), "importance": 0.3}
+    expected = {"workflow_id": "w", "type": MemoryType.CONTEXT, "scope": MemoryScope.WORKFLOW} | fields
+    assert atelier.calls("memories.add") == [((), expected)]
+
+
+async def test_editing_and_what_a_form_refuses(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    pane.edit("m1")
+    dialog = pane.window().findChild(MemoryDialog)
+    dialog.tags.setText("x" * 65)
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    assert dialog.findChild(QWidget, "form-error").text() == "A tag has at most 64 characters."
+    assert not dialog.type.isVisible()
+    dialog.tags.setText("ok")
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    assert atelier.calls("memories.update") == [(("m1",), {"content": "Fact number 1", "tags": ("ok",), "importance": 0.5})]
+
+
+async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.list.setCurrentIndex(pane.list.model().index(2, 0))
+    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    await settle()
+    assert atelier.calls("memories.delete") == [(("m2",), {})]
+    assert pane.list.memories.row_of("m2") == -1
+    pane.window().findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert atelier.calls("memories.undo_delete") == [(("m2",), {})]
+    assert pane.list.memories.row_of("m2") == 2
+
+
+def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
+    by_agent = memory(1, source="agent", agent_source="Ada", retrieved_by=("r1", "r2"))
+    assert provenance(by_agent).startswith("Written by Ada, ")
+    assert provenance(by_agent).endswith("Found by 2 runs")
+    assert provenance(memory(2, source="user")).startswith("Written by you, ")
+    assert split_tags(" #a,, b c ,a") == ("a", "b c")
+
+
+async def test_a_change_elsewhere_keeps_the_readers_place(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot) -> None:
+    pane.list.verticalScrollBar().setValue(pane.list.verticalScrollBar().maximum())
+    await settle()
+    pane.list.setCurrentIndex(pane.list.model().index(120, 0))
+    pane.list.scrollTo(pane.list.model().index(120, 0))
+    at = pane.list.verticalScrollBar().value()
+    atelier.set("memories", "list", lambda **kw: [memory(999), *EVERY][kw["offset"] : kw["offset"] + kw["limit"]])
+    bridge.changed.emit("memory", "m999")
+    qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
+    await settle()
+    assert atelier.calls("memories.list")[-1][1]["limit"] == 200
+    assert pane.list.model().index(0, 0).data() == "Fact number 999"
+    chosen = pane.list.current_row()
+    assert chosen is not None
+    assert chosen.memory.id == "m120"
+    assert pane.list.verticalScrollBar().value() == at
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_memory(pane: MemoryPane) -> None:
+    pane.list.setCurrentIndex(pane.list.memories.index(0))
+    middle = pane.list.viewport().rect().center()
+    ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), ask)
+    menu = pane.findChild(QMenu, "memory-menu")
+    assert menu.isVisible()
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.memory.id == "m0"
+    menu.close()

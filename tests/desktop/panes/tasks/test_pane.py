@@ -1,0 +1,225 @@
+"""The task pane: progress, blocked tasks, and every change asked of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
+from atelier_desk.desktop.panes.tasks.list import TaskRole
+from atelier_desk.desktop.panes.tasks.pane import TaskPane
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.task import Task, TaskStatus
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+Show = Callable[[QWidget], Any]
+
+
+def task(key: str, *after: str, status: TaskStatus = TaskStatus.PENDING) -> Task:
+    return Task(id=key, workflow_id="w", name=f"Task {key}", status=status, dependencies=after, position=float(ord(key)))
+
+
+PLAN = [task("a", status=TaskStatus.COMPLETED), task("b"), task("c", "b"), task("d")]
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> TaskPane:
+    atelier.set("tasks", "list", list(PLAN))
+    made = shown(TaskPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w")
+    await settle()
+    return made
+
+
+def names(pane: TaskPane) -> list[str]:
+    model = pane.list.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+async def test_it_shows_the_plan_with_progress_and_what_blocks(pane: TaskPane) -> None:
+    assert pane.objectName() == "task-pane"
+    assert pane.list.objectName() == "task-list"
+    assert pane.heading.text() == "PLAN · 1 / 4"
+    assert (pane.bar.value(), pane.bar.maximum()) == (1, 4)
+    assert names(pane) == ["Task a", "Task b", "Task c", "Task d"]
+    row = pane.list.model().index(2, 0)
+    assert row.data(TaskRole).depth == 1
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Task c, Blocked, Waits for: Task b"
+
+
+async def test_events_of_its_own_workflow_reload_it(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    before = len(atelier.calls("tasks.list"))
+    pane.on_stream(StreamEvent(workflow_id="other", chunk_type=ChunkType.TASK_CREATE))
+    assert not pane._reload_timer.isActive()
+    atelier.set("tasks", "list", [*PLAN, task("e")])
+    pane.on_stream(StreamEvent(workflow_id="w", chunk_type=ChunkType.TASK_CREATE))
+    pane.on_stream(StreamEvent(workflow_id="w", chunk_type=ChunkType.TASK_UPDATE))
+    qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
+    await settle()
+    assert len(atelier.calls("tasks.list")) == before + 1
+    assert names(pane)[-1] == "Task e"
+
+
+async def test_another_branch_shows_its_own_tasks(pane: TaskPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+    atelier.set("tasks", "list", [task("z")])
+    bridge.changed.emit("task", "w")
+    assert pane._reload_timer.isActive()
+    pane.reload()
+    await settle()
+    assert names(pane) == ["Task z"]
+
+
+async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.list.select("b")
+    qtbot.keyClick(pane.list, Qt.Key.Key_Space)
+    await settle()
+    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
+    pane.list.select("a")
+    qtbot.keyClick(pane.list, Qt.Key.Key_Space)
+    await settle()
+    assert atelier.calls("tasks.set_status")[1:] == [(("w", "a", TaskStatus.PENDING), {})]
+    pane.list.select("b")
+    qtbot.keyClick(pane.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    await settle()
+    pane.list.select("b")
+    qtbot.keyClick(pane.list, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    await settle()
+    assert atelier.calls("tasks.move") == [(("w", "b", ""), {}), (("w", "b", "c"), {})]
+
+
+async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: FakeAtelier) -> None:
+    model = pane.list.tasks
+    data = model.mimeData([model.index(3)])
+    assert data.formats() == model.mimeTypes()
+    model.dropMimeData(data, Qt.DropAction.MoveAction, 1, 0, model.index(-1))
+    await settle()
+    assert atelier.calls("tasks.move") == [(("w", "d", "a"), {})]
+
+
+async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    area = pane.list.visualRect(pane.list.model().index(1, 0))
+    qtbot.mouseClick(pane.list.viewport(), Qt.MouseButton.LeftButton, pos=area.topLeft() + QPoint(16, area.height() // 2))
+    await settle()
+    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
+
+
+async def test_renaming_in_place(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.list.select("d")
+    qtbot.keyClick(pane.list, Qt.Key.Key_F2)
+    editor = pane.list.viewport().findChild(QLineEdit)
+    assert editor is not None
+    assert editor.text() == "Task d"
+    editor.setText("Écrire les tests")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("tasks.update") == [(("w", "d"), {"name": "Écrire les tests"})]
+
+
+async def test_delete_can_be_undone(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    deleted = PLAN[3]
+    atelier.set("tasks", "delete", deleted)
+    pane.list.select("d")
+    atelier.set("tasks", "list", PLAN[:3])
+    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    await settle()
+    assert atelier.calls("tasks.delete") == [(("w", "d"), {})]
+    assert names(pane) == ["Task a", "Task b", "Task c"]
+    undo = pane.window().findChild(QPushButton, "toast-action")
+    assert undo is not None
+    undo.click()
+    await settle()
+    assert atelier.calls("tasks.restore") == [((deleted,), {})]
+
+
+async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.add()
+    dialog = pane.window().findChild(TaskDialog)
+    assert dialog is not None
+    send = dialog.findChild(QPushButton, "form-submit")
+    send.click()
+    await settle()
+    assert atelier.calls("tasks.create") == []
+    assert dialog.findChild(QWidget, "form-error").text() == "A task needs a name."
+    dialog.name.setText("New one")
+    dialog.dependencies.item(1).setCheckState(Qt.CheckState.Checked)
+    atelier.set("tasks", "create", UsageError("No more than 100 tasks."))
+    send.click()
+    await settle()
+    assert dialog.findChild(QWidget, "form-error").text() == "No more than 100 tasks."
+    atelier.set("tasks", "create", task("n"))
+    send.click()
+    await settle()
+    fields = {"name": "New one", "description": "", "priority": 3, "dependencies": ("b",)}
+    assert atelier.calls("tasks.create")[-1] == (("w",), fields)
+
+
+async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
+    pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
+    dialog = pane.window().findChild(TaskDialog)
+    offered = [dialog.dependencies.item(row).text() for row in range(dialog.dependencies.count())]
+    assert offered == ["Task a", "Task d"]
+    dialog.priority.setCurrentIndex(0)
+    dialog.status.setCurrentIndex(1)
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    (((task,), fields),) = atelier.calls("tasks.edit")
+    assert task.id == "b"
+    assert (fields["priority"], fields["status"]) == (1, TaskStatus.IN_PROGRESS)
+
+
+async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
+    pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
+    dialog = pane.window().findChild(TaskDialog)
+    assert not dialog.duration.isEnabled()
+    assert dialog.duration.text() == "measured from its start"
+    dialog.status.setCurrentIndex(list(TaskStatus).index(TaskStatus.COMPLETED))
+    dialog.duration.setValue(90)
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    ((_task, fields),) = atelier.calls("tasks.edit")
+    assert (fields["status"], fields["duration_ms"]) == (TaskStatus.COMPLETED, 5_400_000)
+
+
+async def test_a_refused_change_is_told_and_the_list_read_again(pane: TaskPane, atelier: FakeAtelier) -> None:
+    atelier.set("tasks", "set_status", UsageError("Finish {name} first.", name="Task b"))
+    before = len(atelier.calls("tasks.list"))
+    pane.set_status("c", TaskStatus.COMPLETED)
+    await settle()
+    assert pane.window().findChild(QWidget, "toast").accessibleName() == "Finish Task b first."
+    assert len(atelier.calls("tasks.list")) == before + 1
+
+
+async def test_without_a_workflow_nothing_can_be_added(pane: TaskPane) -> None:
+    pane.set_workflow("")
+    await settle()
+    assert names(pane) == []
+    assert pane.heading.text() == "PLAN"
+    assert not pane.empty.button.isEnabled()
+
+
+async def test_the_menu_key_gives_the_menu_of_the_current_task(pane: TaskPane) -> None:
+    pane.list.select("d")
+    middle = pane.list.visualRect(pane.list.model().index(1, 0)).center()
+    ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), ask)
+    menu = pane.findChild(QMenu, "task-menu")
+    assert menu.isVisible()
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.task.id == "d"
+    assert menu.pos().y() > pane.list.viewport().mapToGlobal(pane.list.visualRect(pane.list.currentIndex()).center()).y()
+    menu.close()
+    click = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, middle, pane.list.viewport().mapToGlobal(middle))
+    QApplication.sendEvent(pane.list.viewport(), click)
+    row = pane.list.current_row()
+    assert row is not None
+    assert row.task.id == "b"

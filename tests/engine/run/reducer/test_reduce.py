@@ -1,0 +1,281 @@
+"""The reducer: what each event does to a run, and that folding is the whole truth."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events.run import (
+    CallStatus,
+    ContextCompacted,
+    Dispatch,
+    Injected,
+    LimitKind,
+    LimitReached,
+    ModelReplied,
+    PauseReason,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+    TaskChanged,
+    UserMessage,
+    WindowLearned,
+    event_body_adapter,
+)
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run.reducer.reduce import FINISH_NOW, fold, reduce
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, carried
+from atelier_desk.engine.run.request.compaction import shortened
+from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
+
+
+def question(call_id: str = "c1", id: str = "q1") -> UserQuestion:
+    spec = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
+    return UserQuestion(id=id, workflow_id="w", run_id="r", call_id=call_id, spec=spec)
+
+
+def kinds(script: Script) -> list[str]:
+    return [entry.kind.value for entry in script.state.entries]
+
+
+def test_a_run_begins_with_its_start_and_numbers_have_no_gap() -> None:
+    script = Script()
+    with pytest.raises(ValueError, match="does not begin"):
+        fold(script.events[1:])
+    with pytest.raises(ValueError, match="does not follow"):
+        reduce(script.state, script.events[-1])
+
+
+def test_reply_with_calls_plans_them_and_results_ask_the_model_again() -> None:
+    script = Script().add(reply("", call("a"), call("b")))
+    assert [c.status for c in script.state.calls] == ["planned", "planned"]
+    assert not script.state.needs_model
+    script.add(started("a"), finished("a"))
+    assert [c.status for c in script.state.calls] == ["done", "planned"]
+    assert not script.state.needs_model
+    script.add(started("b"), finished("b"))
+    assert script.state.needs_model
+    assert script.state.tool_calls == 2
+    assert kinds(script) == ["user", "reply", "result", "result"]
+
+
+def test_a_second_result_for_the_same_call_is_ignored() -> None:
+    script = Script().add(reply("", call("a")), started("a"), finished("a", text="first"), finished("a", text="second"))
+    assert [entry.text for entry in script.state.entries if entry.kind is EntryKind.RESULT] == ["first"]
+
+
+def test_queued_message_waits_for_the_answer_and_then_becomes_the_next_turn() -> None:
+    script = Script().add(UserMessage(content="second", strategy=Dispatch.QUEUE))
+    assert kinds(script) == ["user"]
+    script.add(reply("first answer"))
+    assert kinds(script) == ["user", "reply", "user"]
+    assert script.state.needs_model
+    assert script.state.queued == ()
+    assert script.state.iterations == 0
+
+
+def test_queued_message_waits_while_calls_are_open() -> None:
+    script = Script().add(reply("", call("a")), UserMessage(content="second"), started("a"), finished("a"))
+    assert kinds(script) == ["user", "reply", "result"]
+    script.add(reply("done"))
+    assert kinds(script)[-1] == "user"
+
+
+def test_silent_message_is_read_later_and_triggers_nothing() -> None:
+    script = Script().add(reply("", call("a")), UserMessage(content="by the way", strategy=Dispatch.SILENT))
+    assert "by the way" not in [entry.text for entry in script.state.entries]
+    script.add(started("a"), finished("a"))
+    assert script.state.entries[-1].text == "by the way"
+    script.add(reply("done"), UserMessage(content="note", strategy=Dispatch.SILENT))
+    assert not script.state.needs_model
+    assert script.state.entries[-1].text == "note"
+
+
+def test_interrupting_message_enters_at_once() -> None:
+    script = Script().add(UserMessage(content="no, this", strategy=Dispatch.INTERRUPT))
+    assert kinds(script) == ["user", "user"]
+    assert script.state.needs_model
+
+
+def test_working_time_excludes_waiting_and_the_gap_before_a_resume() -> None:
+    script = Script(seconds=1).add(reply("", call("c1", "UserQuestionTool")), started("c1"))
+    working = script.state.elapsed_ms
+    assert working == 3000
+    script.add(QuestionAsked(question=question()))
+    script.add(QuestionAnswered(question_id="q1", call_id="c1", status=QuestionStatus.ANSWERED), seconds=600)
+    assert script.state.elapsed_ms == working + 1000
+    script.add(finished("c1"))
+    before = script.state.elapsed_ms
+    script.add(RunResumed(), seconds=3600)
+    assert script.state.elapsed_ms == before
+
+
+def test_question_holds_the_run_until_the_last_is_answered() -> None:
+    script = Script().add(reply("", call("c1"), call("c2")), started("c1"), QuestionAsked(question=question("c1", "q1")))
+    script.add(started("c2"), QuestionAsked(question=question("c2", "q2")))
+    assert script.state.status is RunStatus.AWAITING_USER
+    script.add(QuestionAnswered(question_id="q1", call_id="c1", status=QuestionStatus.SKIPPED), finished("c1"))
+    assert script.state.status is RunStatus.AWAITING_USER
+    script.add(QuestionAnswered(question_id="q2", call_id="c2", status=QuestionStatus.ANSWERED), finished("c2"))
+    assert script.state.status is RunStatus.PROCESSING
+    assert script.state.questions == ()
+
+
+def test_usage_and_iterations_add_up() -> None:
+    script = Script().add(reply("", call("a"), cost=0.25), started("a"), finished("a"), reply("done", cost=0.5))
+    assert script.state.usage.cost == 0.75
+    assert script.state.usage.tokens_input == 20
+    assert script.state.iterations == 2
+
+
+def test_task_complete_ends_the_run_with_its_summary() -> None:
+    done = finished("a", "task_complete", end="completed", end_summary="all built", result={"success": True, "result": "42"})
+    script = Script().add(reply("", call("a", "task_complete")), started("a", "task_complete"), done)
+    assert script.state.ending is not None
+    assert (script.state.ending.summary, script.state.ending.result) == ("all built", "42")
+    assert not script.state.needs_model
+
+
+def test_limit_pauses_and_a_resume_raises_it() -> None:
+    script = Script(config=agent(budget=Budget(max_tool_calls=1)))
+    script.add(LimitReached(limit=LimitKind.TOOL_CALLS, value=1, cap=1), RunPaused(reason=PauseReason.LIMIT))
+    assert script.state.status is RunStatus.PAUSED
+    script.add(RunResumed(raise_limits={LimitKind.TOOL_CALLS: 5}))
+    assert script.state.status is RunStatus.PROCESSING
+    assert script.state.raised_limits == {LimitKind.TOOL_CALLS: 5}
+    assert script.state.limit is None
+
+
+def test_failed_run_can_be_tried_again() -> None:
+    script = Script().add(RunFailed(code="unreachable", message="no server"))
+    assert script.state.status is RunStatus.ERROR
+    script.add(RunResumed())
+    assert script.state.status is RunStatus.PROCESSING
+    assert script.state.needs_model
+
+
+def test_finish_note_allows_one_last_answer() -> None:
+    script = Script().add(Injected(reason=FINISH_NOW, content="finish"))
+    assert script.state.final_only
+    script.add(reply("that is it"))
+    assert not script.state.final_only
+
+
+def test_own_tasks_are_tracked_and_others_are_not() -> None:
+    own = Task(id="t1", workflow_id="w", run_id="r", name="mine")
+    script = Script().add(TaskChanged(action="create", task=own), TaskChanged(action="create", task=own.model_copy(update={"run_id": ""})))
+    assert script.state.tasks == ()
+    script.add(TaskChanged(action="update", task=own.model_copy(update={"status": TaskStatus.IN_PROGRESS})))
+    assert [mark.status for mark in script.state.tasks] == ["in_progress"]
+    script.add(TaskChanged(action="delete", task=own))
+    assert script.state.tasks == ()
+
+
+def test_compaction_cuts_results_or_puts_a_summary_in_their_place() -> None:
+    script = Script().add(reply("", call("a")), started("a"), finished("a", text="x" * 5000), reply("done"))
+    cut = script.state.entries[2].seq
+    script.add(ContextCompacted(method="cut_results", dropped=(cut,)))
+    assert len(script.state.entries[2].text) < 600
+    assert script.state.entries[2].cut
+    seqs = tuple(entry.seq for entry in script.state.entries[:3])
+    script.add(ContextCompacted(method="summary", dropped=seqs, summary="short story"))
+    assert [entry.kind for entry in script.state.conversation] == [EntryKind.SUMMARY, EntryKind.REPLY]
+
+
+def test_history_is_compacted_by_its_negative_numbers() -> None:
+    old = Script().add(reply("old answer"))
+    history = carried(old.state)
+    assert [entry.seq for entry in history] == [-2, -1]
+    events = Script(message="new").events
+    events.append(RunEvent(workflow_id="w", run_id="r", seq=3, body=ContextCompacted(method="digest", dropped=(-2, -1), summary="before")))
+    state = fold(events, history)
+    assert state is not None
+    assert [entry.text for entry in state.conversation] == ["before", "new"]
+
+
+def test_learned_window_counts_overflows_until_a_reply() -> None:
+    script = Script().add(WindowLearned(context_window=2048))
+    assert (script.state.window, script.state.overflows) == (2048, 1)
+    script.add(reply("fits"))
+    assert (script.state.window, script.state.overflows) == (2048, 0)
+
+
+@given(st.text(max_size=3000))
+def test_shortened_never_grows_and_keeps_both_ends(text: str) -> None:
+    short = shortened(text)
+    assert len(short) <= max(len(text), 640)
+    assert short[:100] == text[:100]
+    assert short[-100:] == text[-100:]
+
+
+calls = st.builds(
+    lambda number, name, value: ToolCall(id=f"c{number}", name=name, arguments={"expression": value}),
+    st.integers(0, 10_000),
+    st.sampled_from(["CalculatorTool", "TodoTool"]),
+    st.sampled_from(["1+1", "2*3", "7-5"]),
+)
+replies = st.lists(
+    st.builds(reply, st.text(max_size=20))
+    | st.builds(lambda cs: reply("", *cs), st.lists(calls, min_size=1, max_size=3, unique_by=lambda c: c.id))
+)
+
+
+def whole_run(script_replies: list[ModelReplied]) -> Script:
+    script = Script(config=agent(max_tool_iterations=8))
+    numbered = []
+    for turn, each in enumerate(script_replies):
+        renamed = tuple(c.model_copy(update={"id": f"t{turn}-{c.id}"}) for c in each.reply.tool_calls)
+        numbered.append(each.model_copy(update={"reply": each.reply.model_copy(update={"tool_calls": renamed})}))
+    interpret(script, [*numbered, *(reply("enough") for _ in range(20))])
+    return script
+
+
+@given(replies, st.data())
+def test_folding_any_prefix_and_going_on_gives_the_same_run(script_replies: list[ModelReplied], data: st.DataObject) -> None:
+    script = whole_run(script_replies)
+    at = data.draw(st.integers(1, len(script.events)))
+    prefix = fold(script.events[:at])
+    assert fold(script.events[at:], state=prefix) == script.state
+
+
+@given(replies)
+def test_stored_events_fold_to_the_same_run(script_replies: list[ModelReplied]) -> None:
+    script = whole_run(script_replies)
+    again = [
+        event.model_copy(update={"body": event_body_adapter.validate_json(event_body_adapter.dump_json(event.body))})
+        for event in script.events
+    ]
+    assert fold(again) == script.state
+
+
+@given(replies)
+def test_every_run_ends_or_waits_and_nothing_is_left_open(script_replies: list[ModelReplied]) -> None:
+    state = whole_run(script_replies).state
+    assert state.status.final or state.pause is not None
+    if state.status is RunStatus.COMPLETED:
+        assert state.open_calls == ()
+
+
+def test_carried_conversation_leaves_engine_notes_out() -> None:
+    script = Script().add(Injected(reason="loop_warning", content="stop it"), reply("fine"))
+    assert [entry.kind for entry in carried(script.state)] == [EntryKind.USER, EntryKind.REPLY]
+    assert isinstance(carried(script.state)[0], Entry)
+
+
+def test_finished_run_keeps_its_result() -> None:
+    state = advance(Script().add(reply("answer")).state, RunFinished(status=RunStatus.COMPLETED, result="answer"))
+    assert (state.status, state.result) == (RunStatus.COMPLETED, "answer")
+
+
+def test_cancelled_call_does_not_feed_the_loop_guard() -> None:
+    script = Script().add(reply("", call("a")), started("a"), finished("a", status=CallStatus.CANCELLED))
+    assert script.state.recent == ()

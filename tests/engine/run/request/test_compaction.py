@@ -1,0 +1,198 @@
+"""Compactions: what they take away comes back whole and in its place, and what is pinned is never taken."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, carried
+from atelier_desk.engine.run.request import compaction, context
+from tests.support.runs import Script, advance, call, finished, reply, started
+
+LONG = "a long result, word after word; " * 60
+
+
+def words(entries: tuple[Entry, ...]) -> list[tuple[EntryKind, str, str]]:
+    """What matters of a conversation: kinds, texts and names, in order."""
+    return [(entry.kind, entry.text, entry.origin) for entry in entries]
+
+
+def turn(script: Script, number: int, text: str = LONG) -> Script:
+    """A message, a call with a long result, and an answer."""
+    id = f"c{number}"
+    script.add(reply("", call(id)), started(id), finished(id, text=f"{number} {text}"), reply(f"answer {number}"))
+    return script.add(UserMessage(content=f"message {number}"))
+
+
+def conversation(turns: int) -> RunState:
+    script = Script()
+    for number in range(turns):
+        turn(script, number)
+    return script.state
+
+
+def after(state: RunState, *bodies: EventBody) -> RunState:
+    for body in bodies:
+        state = advance(state, body)
+    return state
+
+
+def summarised(state: RunState, *, first: int = 0, count: int = 4) -> tuple[RunState, str]:
+    """The state with some entries replaced by a summary, and the name of that compaction."""
+    dropped = tuple(entry.seq for entry in state.conversation[first : first + count])
+    state = after(state, ContextCompacted(method="summary", dropped=dropped, summary="In short."))
+    return state, f"r:{state.last_seq}"
+
+
+def test_undoing_a_summary_brings_everything_back_in_its_place() -> None:
+    before = conversation(3)
+    state, origin = summarised(before)
+    assert [entry.kind for entry in state.conversation][:1] == [EntryKind.SUMMARY]
+    assert len(state.conversation) == len(before.conversation) - 3
+    assert compaction.can_undo(state, origin)
+    back = after(state, CompactionUndone(origin=origin))
+    assert words(back.conversation) == words(before.conversation)
+    assert not compaction.can_undo(back, origin)
+
+
+def test_undoing_cut_results_brings_their_text_back() -> None:
+    before = conversation(3)
+    results = tuple(entry.seq for entry in before.entries if entry.kind is EntryKind.RESULT)[:2]
+    state = after(before, ContextCompacted(method="cut_results", dropped=results))
+    assert sum(entry.cut for entry in state.entries) == 2
+    assert len(state.entries[2].text) < len(before.entries[2].text)
+    back = after(state, CompactionUndone(origin=f"r:{state.last_seq}"))
+    assert words(back.entries) == words(before.entries)
+    assert not any(entry.cut or entry.full for entry in back.entries)
+
+
+def test_what_was_said_after_a_summary_stays_behind_what_comes_back() -> None:
+    before = conversation(3)
+    state, origin = summarised(before)
+    later = after(state, reply("more"), UserMessage(content="and more"))
+    back = after(later, CompactionUndone(origin=origin))
+    assert words(back.conversation)[: len(before.conversation)] == words(before.conversation)
+    assert [entry.text for entry in back.conversation[len(before.conversation) :]] == ["more", "and more"]
+
+
+def test_a_summary_of_a_summary_is_undone_from_the_newest_on() -> None:
+    before = conversation(4)
+    once, first = summarised(before)
+    twice, second = summarised(once, count=6)
+    assert not compaction.can_undo(twice, first)
+    back = after(twice, CompactionUndone(origin=second))
+    assert words(back.conversation) == words(once.conversation)
+    assert words(after(back, CompactionUndone(origin=first)).conversation) == words(before.conversation)
+
+
+def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
+    before = conversation(3)
+    state, origin = summarised(before)
+    following = Script(message="a new turn", run_id="next")
+    new = fold(following.events, carried(state))
+    assert new is not None
+    back = after(new, CompactionUndone(origin=origin))
+    old = [entry for entry in before.conversation if entry.kind is not EntryKind.NOTE]
+    assert [entry.text for entry in back.conversation] == [*(entry.text for entry in old), "a new turn"]
+    assert [entry.origin for entry in back.history] == [entry.origin for entry in old]
+
+
+def test_a_kept_older_entry_keeps_its_place_before_a_summary_of_a_later_one() -> None:
+    """A pinned message of an earlier turn stands behind the summary; a later summary takes that in, and gives it back there."""
+    older = carried(conversation(2))
+    following = Script(message="new", run_id="next")
+    state = fold(following.events, older)
+    assert state is not None
+    kept = older[0]
+    state = after(state, EntryPinned(origin=kept.origin))
+    dropped = tuple(entry.seq for entry in state.history if entry.origin != kept.origin)
+    once = after(state, ContextCompacted(method="summary", dropped=dropped, summary="First."))
+    first = f"next:{once.last_seq}"
+    turns = after(once, reply("answer"), UserMessage(content="next"))
+    gone = (next(e.seq for e in turns.conversation if e.kind is EntryKind.SUMMARY), turns.entries[0].seq)
+    twice = after(turns, ContextCompacted(method="summary", dropped=gone, summary="Second."))
+    back = after(twice, CompactionUndone(origin=f"next:{twice.last_seq}"))
+    assert words(back.conversation) == words(turns.conversation)
+    whole = after(back, CompactionUndone(origin=first))
+    assert [entry.text for entry in whole.conversation][: len(older)] == [entry.text for entry in older]
+
+
+PLANS = st.lists(
+    st.one_of(
+        st.tuples(st.just("summary"), st.integers(0, 6), st.integers(1, 8)),
+        st.tuples(st.just("cut_results"), st.integers(0, 6), st.integers(1, 8)),
+        st.tuples(st.just("cut_message"), st.integers(0, 12), st.just(1)),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(turns=st.integers(1, 5), split=st.booleans(), plans=PLANS, notes=st.booleans())
+def test_undone_in_turn_every_compaction_gives_back_what_it_took(
+    turns: int, split: bool, plans: list[tuple[str, int, int]], notes: bool
+) -> None:
+    state = conversation(turns)
+    if split:
+        following = Script(message="a following turn", run_id="next")
+        folded = fold(turn(following, 90).events, carried(state))
+        assert folded is not None
+        state = folded
+    if notes:
+        state = after(state, Injected(reason="loop_warning", content="note"))
+    stages = [state]
+    for method, first, count in plans:
+        chosen = state.conversation[first : first + count]
+        if method == "cut_results":
+            chosen = tuple(entry for entry in chosen if entry.kind is EntryKind.RESULT and not entry.cut)
+        elif method == "cut_message":
+            chosen = tuple(entry for entry in chosen if not entry.cut)
+        if not chosen:
+            continue
+        dropped = tuple(entry.seq for entry in chosen)
+        state = after(state, ContextCompacted(method=method, dropped=dropped, kept=200, summary="s" if method == "summary" else ""))
+        stages.append(state)
+    for before, made in zip(reversed(stages[:-1]), reversed(stages[1:]), strict=True):
+        origin = f"{made.run_id}:{made.last_seq}"
+        assert compaction.can_undo(state, origin)
+        state = after(state, CompactionUndone(origin=origin))
+        assert words(state.conversation) == words(before.conversation)
+        assert len({entry.seq for entry in state.conversation}) == len(state.conversation)
+
+
+@given(turns=st.integers(2, 6), pins=st.sets(st.integers(0, 20), max_size=3), window=st.integers(900, 4000))
+def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, pins: set[int], window: int) -> None:
+    state = conversation(turns)
+    for index in pins:
+        entry = state.conversation[index % len(state.conversation)]
+        state = after(state, EntryPinned(origin=entry.origin))
+    pinned = words(tuple(entry for entry in state.conversation if entry.pinned))
+    for _ in range(50):
+        try:
+            step = context.plan(state, system="s", tools=(), window=window)
+        except context.ContextOverflowError:
+            break
+        if isinstance(step, context.Ready):
+            break
+        if isinstance(step, context.CutResults):
+            body = ContextCompacted(method="cut_results", dropped=step.seqs)
+        elif isinstance(step, context.Shorten):
+            body = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept)
+        else:
+            body = ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in step.entries), summary="short")
+        state = after(state, body)
+    else:
+        raise AssertionError("it is planned for ever")
+    assert words(tuple(entry for entry in state.conversation if entry.pinned)) == pinned
+    assert words(tuple(entry for entry in carried(state) if entry.pinned)) == pinned
+    free = after(state, *(EntryPinned(origin=origin, pinned=False) for _, _, origin in pinned))
+    assert not any(entry.pinned for entry in free.conversation)
+
+
+def test_an_unknown_name_changes_nothing() -> None:
+    state = conversation(1)
+    for body in (EntryPinned(origin="r:99"), CompactionUndone(origin="r:99"), CompactionUndone(origin="")):
+        assert words(after(state, body).conversation) == words(state.conversation)
+    assert not compaction.can_undo(state, "r:99")

@@ -1,0 +1,185 @@
+"""The context: newest first, within the window, always a request servers accept."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.chat import Role, ToolSpec
+from atelier_desk.domain.errors import ContextOverflowError
+from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
+from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.state import EntryKind, carried
+from atelier_desk.engine.run.request import context, prompt
+from atelier_desk.engine.run.request.context import CutResults, Ready, Shorten, Summarise, messages, plan
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
+from tests.support.runs import Script, agent, call, finished, reply, started
+
+
+def fitted(script: Script, window: int, *, system: str = "You help.") -> Ready:
+    """Compact with digests until a request fits, as the driver does when the model cannot summarise."""
+    for _ in range(50):
+        step = plan(script.state, system=system, tools=(), window=window)
+        if isinstance(step, Ready):
+            return step
+        if isinstance(step, CutResults):
+            script.add(ContextCompacted(method="cut_results", dropped=step.seqs))
+        elif isinstance(step, Shorten):
+            script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
+        else:
+            digest = prompt.digest(step.entries, limit=int(window * 0.2 * 3.2))
+            script.add(ContextCompacted(method="digest", dropped=tuple(e.seq for e in step.entries), summary=digest))
+    raise AssertionError("compaction does not end")
+
+
+def long_run(turns: int, size: int) -> Script:
+    script = Script(message=f"first {'a' * size}")
+    for number in range(turns):
+        script.add(reply("", call(f"c{number}")), started(f"c{number}"), finished(f"c{number}", text=f"result {number} " + "b" * size))
+    return script
+
+
+def test_everything_is_sent_when_it_fits() -> None:
+    script = Script().add(reply("", call("a")), started("a"), finished("a"))
+    ready = plan(script.state, system="You help.", tools=(), window=8000)
+    assert isinstance(ready, Ready)
+    assert [message.role for message in ready.request.messages] == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL]
+
+
+def test_old_results_are_cut_before_anything_is_summarised() -> None:
+    script = long_run(6, 3000)
+    step = plan(script.state, system="You help.", tools=(), window=6000)
+    assert isinstance(step, CutResults)
+    newest = script.state.entries[-1]
+    assert newest.seq not in step.seqs
+
+
+def test_old_turns_are_summarised_when_cutting_is_not_enough() -> None:
+    script = Script(message="x" * 4000)
+    for number in range(6):
+        script.add(reply(f"answer {number} " + "y" * 4000))
+    step = plan(script.state, system="You help.", tools=(), window=6000)
+    assert isinstance(step, Summarise)
+    assert script.state.entries[-1] not in step.entries
+
+
+@given(st.integers(1, 12), st.integers(10, 20_000), st.sampled_from([1024, 2048, 4096, 16_384]))
+def test_a_request_over_the_window_is_never_made_and_the_newest_message_is_in_it(turns: int, size: int, window: int) -> None:
+    script = long_run(turns, size)
+    ready = fitted(script, window)
+    reserve = ready.request.max_tokens
+    assert estimate_request(ready.request) + reserve <= window
+    assert ready.request.messages[-1].role is Role.TOOL
+    assert f"result {turns - 1} " in ready.request.messages[-1].content
+
+
+def test_summary_stands_first_and_is_folded_into_the_next_one() -> None:
+    script = Script(message="start " + "x" * 3000)
+    for number in range(8):
+        script.add(reply(f"answer {number} " + "y" * 3000))
+    fitted(script, 3000)
+    assert script.state.conversation[0].kind is EntryKind.SUMMARY
+    for number in range(8):
+        script.add(reply(f"later {number} " + "z" * 3000))
+    fitted(script, 3000)
+    summaries = [entry for entry in script.state.conversation if entry.kind is EntryKind.SUMMARY]
+    assert len(summaries) == 1
+
+
+def test_earlier_runs_are_part_of_the_conversation() -> None:
+    earlier = Script(message="my name is Ada").add(reply("hello Ada"))
+    later = Script(message="what is my name?")
+    from atelier_desk.engine.run.reducer.reduce import fold
+
+    state = fold(later.events, carried(earlier.state))
+    assert state is not None
+    ready = plan(state, system="You help.", tools=(), window=8000)
+    assert isinstance(ready, Ready)
+    assert [m.content for m in ready.request.messages[1:]] == ["my name is Ada", "hello Ada", "what is my name?"]
+
+
+def test_instructions_that_fill_the_window_are_a_clear_error() -> None:
+    with pytest.raises(ContextOverflowError, match="leaves no room"):
+        plan(Script().state, system="x" * 40_000, tools=(), window=4096)
+
+
+def test_learned_factor_counts() -> None:
+    script = Script(message="x" * 6000)
+    assert isinstance(plan(script.state, system="s", tools=(), window=4096), Ready)
+    step = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
+    assert isinstance(step, Shorten)
+    script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
+    shortened = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
+    assert isinstance(shortened, Ready)
+    assert "characters were cut" in shortened.request.messages[-1].content
+
+
+def test_dangling_call_gets_a_result_and_orphan_result_is_left_out() -> None:
+    script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"))
+    sent = messages(script.state.entries)
+    assert [m.tool_call_id for m in sent if m.role is Role.TOOL] == ["a", "b"]
+    assert "interrupted" in sent[-1].content
+    orphan = [entry for entry in script.state.entries if entry.kind is EntryKind.RESULT]
+    assert messages(tuple(orphan)) == []
+
+
+def test_groups_keep_a_reply_with_its_results() -> None:
+    script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"), started("b"), finished("b"), reply("x"))
+    assert [len(group) for group in context.groups(script.state.entries)] == [1, 3, 1]
+
+
+@given(st.integers(1, 400), st.integers(400, 4000))
+def test_digest_is_bounded_and_keeps_the_newest(turns: int, limit: int) -> None:
+    script = Script(message="the goal")
+    for number in range(turns):
+        script.add(reply(f"answer {number}"))
+    digest = prompt.digest(script.state.entries, limit=limit)
+    assert len(digest) <= limit + 100
+    assert f"answer {turns - 1}" in digest
+
+
+def test_tools_are_sent_as_given() -> None:
+    tool = ToolSpec(name="CalculatorTool", description="Calculates.", parameters={"type": "object", "properties": {}})
+    ready = plan(Script(config=agent()).state, system="s", tools=(tool,), window=4096, tool_tokens=40)
+    assert isinstance(ready, Ready)
+    assert ready.request.tools == (tool,)
+
+
+def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_for_ever() -> None:
+    script = Script(message="m" * 260)
+    script.add(reply("", *(call(f"c{number}", expression="9" * 260) for number in range(12))))
+    for number in range(12):
+        script.add(started(f"c{number}"), finished(f"c{number}", text="r" * 260))
+    with pytest.raises(ContextOverflowError):
+        fitted(script, 1024)
+
+
+def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> None:
+    """Signatures take room like text; compaction takes a reply away with them, and what stays keeps its own."""
+
+    def signed(number: int, model: str = "scripted") -> ModelReplied:
+        data = ProviderData.pack("local", model, {"reasoning_content": f"{number} " + "thought " * 500})
+        called = reply("", call(f"c{number}"))
+        return called.model_copy(update={"reply": called.reply.model_copy(update={"provider_data": data})})
+
+    script = Script()
+    for number in range(6):
+        script.add(signed(number), started(f"c{number}"), finished(f"c{number}"))
+    wide = plan(script.state, system="You help.", tools=(), window=40_000)
+    assert isinstance(wide, Ready)
+    assert wide.tokens > 6 * 4_000 / BYTES_PER_TOKEN
+    summarised = plan(script.state, system="You help.", tools=(), window=6_000)
+    assert isinstance(summarised, Summarise)
+    script.add(ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in summarised.entries), summary="Earlier."))
+    ready = plan(script.state, system="You help.", tools=(), window=6_000)
+    assert isinstance(ready, Ready)
+    replies = [message for message in ready.request.messages if message.role is Role.ASSISTANT]
+    assert replies
+    assert all(message.provider_data is not None for message in replies)
+    other = script.state.agent.model_copy(update={"model": "other"})
+    switched = plan(evolve(script.state, agent=other), system="You help.", tools=(), window=6_000)
+    assert isinstance(switched, Ready)
+    assert all(message.provider_data is None for message in switched.request.messages)
+    assert switched.tokens < ready.tokens

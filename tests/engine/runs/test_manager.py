@@ -1,0 +1,596 @@
+"""Runs over a real database: steered, stopped, cut off, resumed, replayed and forked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, ClassVar
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
+from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
+from tests.engine.conftest import Opener, Recorder
+from tests.support.runs import agent as agent_of
+
+TOOLS = ("TodoTool", "CalculatorTool", "UserQuestionTool", "MemoryTool", "ReportTool", "output", "task_complete")
+
+
+def agent(**changes: Any) -> AgentConfig:
+    return agent_of(**{"tools": TOOLS, **changes})
+
+
+def calculate(id: str, expression: str) -> ToolCall:
+    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
+
+
+def ask(id: str, question: str = "Which colour?") -> ToolCall:
+    arguments = {"operation": "ask", "question": question, "questionType": "text"}
+    return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
+
+
+async def start(atelier: Atelier, text: str = "hello", **options: Any) -> tuple[str, str]:
+    workflow = await atelier.workflows.create()
+    run_id = await atelier.runs.send(workflow.id, text, agent=options.pop("agent", agent()), **options)
+    return workflow.id, run_id
+
+
+async def test_a_turn_with_a_tool_is_streamed_and_kept(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c1", "12*7")], "It is 84."])
+    async with open_atelier(model) as atelier:
+        events = [event async for event in atelier.run("What is 12*7?", agent=agent())]
+        model.assert_complete()
+        durable = [event for event in events if event.durable]
+        assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
+        kinds = [event.chunk_type.value for event in durable]
+        assert kinds[:3] == ["workflow_start", "run_status", "message"]
+        assert kinds[-2:] == ["run_status", "workflow_complete"]
+        end = next(event for event in durable if event.chunk_type is ChunkType.TOOL_END)
+        assert end.data["success"] is True
+        assert end.data["result"]["result"] == 84
+        assert "".join(event.data["content"] for event in events if event.chunk_type is ChunkType.TOKEN) == "It is 84."
+        workflow_id = events[0].workflow_id
+        messages = await atelier.repos.messages.page(workflow_id)
+        assert [(message.role.value, message.content) for message in messages] == [
+            ("user", "What is 12*7?"), ("assistant", ""), ("assistant", "It is 84."),
+        ]  # fmt: skip
+        row = await atelier.repos.workflows.get(workflow_id)
+        assert row.stream_seq == len(durable)
+        assert row.updated_at == durable[-1].time
+        assert row.usage.tokens_output == 16
+
+
+async def test_next_turn_knows_the_one_before(open_atelier: Opener) -> None:
+    model = ScriptedModel(["Hello Ada.", "Ada."])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier, "I am Ada")
+        await atelier.runs.wait(run_id)
+        second = await atelier.runs.send(workflow_id, "Who am I?", agent=agent())
+        await atelier.runs.wait(second)
+    assert [message.content for message in model.requests[1].messages[1:]] == ["I am Ada", "Hello Ada.", "Who am I?"]
+
+
+async def test_conversation_survives_a_restart(open_atelier: Opener) -> None:
+    async with open_atelier(["Hello Ada."]) as atelier:
+        workflow_id, run_id = await start(atelier, "I am Ada")
+        await atelier.runs.wait(run_id)
+    model = ScriptedModel(["Ada."])
+    async with open_atelier(model) as atelier:
+        await atelier.runs.wait(await atelier.runs.send(workflow_id, "Who am I?", agent=agent()))
+    assert [message.content for message in model.requests[0].messages[1:]] == ["I am Ada", "Hello Ada.", "Who am I?"]
+
+
+async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")]]) as atelier:
+        _, run_id = await start(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
+    model = ScriptedModel(["Blue it is."])
+    async with open_atelier(model) as atelier:
+        assert await atelier.runs.resume_all() == []
+        (question,) = await atelier.questions.pending()
+        assert question.spec.question == "Which colour?"
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        with pytest.raises(ConflictError):
+            await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="red")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert await atelier.questions.pending() == []
+    result = model.requests[0].messages[-1]
+    assert '"textResponse": "blue"' in result.content
+
+
+async def test_two_questions_of_one_reply_are_both_asked_and_both_awaited(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1", "First?"), ask("q2", "Second?")], "thanks"]) as atelier:
+        _, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        first, second = await atelier.questions.pending()
+        await atelier.runs.answer_question(first.id, QuestionStatus.SKIPPED)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
+        await atelier.runs.answer_question(second.id, QuestionStatus.ANSWERED, text="yes")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_run_ends_its_stream_with_waiting(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")]]) as atelier:
+        events = [event async for event in atelier.run("ask me", agent=agent())]
+        assert events[-1].chunk_type is ChunkType.WORKFLOW_COMPLETE
+        assert (events[-1].data["status"], events[-1].durable) == ("waiting", False)
+
+
+async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["a long answer that is never finished"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        began = time.perf_counter()
+        await atelier.runs.cancel(run_id)
+        took = time.perf_counter() - began
+        row = await atelier.repos.runs.get(run_id)
+        assert row.status is RunStatus.CANCELLED
+        messages = await atelier.repos.messages.page(workflow_id)
+        assert [message.content for message in messages if message.kind == "interrupted"] == ["a long answer th"]
+        assert atelier.runs.active(workflow_id) is None
+        assert took < 5, "a bound that only a hang breaks; the real figure is in the bench"
+
+
+class Blocking(Tool):
+    """Waits until it is cancelled, and says so."""
+
+    name: ClassVar[str] = "blocking"
+    section: ClassVar[str] = "core_ops"
+    effect: ClassVar[Effect] = Effect.WRITE
+    input: ClassVar[Any] = Input
+
+    def __init__(self) -> None:
+        self.running = asyncio.Event()
+        self.cancelled = False
+        self.release = asyncio.Event()
+
+    @property
+    def description(self) -> str:
+        return "Waits."
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        self.running.set()
+        try:
+            await self.release.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        return ToolResult.ok(done=True)
+
+
+async def test_cancel_reaches_the_tool(open_atelier: Opener) -> None:
+    tool = Blocking()
+    async with open_atelier([[ToolCall(id="c", name="blocking")]]) as atelier:
+        atelier.registry.register(tool)
+        _, run_id = await start(atelier, agent=agent(tools=("blocking",)))
+        await tool.running.wait()
+        await atelier.runs.cancel(run_id)
+        assert tool.cancelled
+        (execution,) = await atelier.repos.executions.for_runs([run_id])
+        assert execution.status == "cancelled"
+
+
+async def test_queued_message_is_answered_after_the_turn(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["first", "second"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        assert await atelier.runs.send(workflow_id, "and more") == run_id
+        gate.set()
+        await atelier.runs.wait(run_id)
+    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "first", "and more"]
+
+
+async def test_interrupting_message_stops_the_reply_and_is_answered_at_once(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["first that is not wanted", "second"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        await atelier.runs.send(workflow_id, "stop, do this", strategy=Dispatch.INTERRUPT)
+        gate.set()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "stop, do this"]
+
+
+async def test_interrupting_message_closes_a_pending_question(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")], "fine"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        await atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.INTERRUPT)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert await atelier.questions.pending() == []
+
+
+async def test_terminating_message_ends_the_run_and_starts_another(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["first", "second"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        other = await atelier.runs.send(workflow_id, "new goal", strategy=Dispatch.TERMINATE)
+        gate.set()
+        assert other != run_id
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+        assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED
+
+
+async def test_silent_message_is_read_with_the_next_request(open_atelier: Opener) -> None:
+    model = ScriptedModel([[ask("q1")], "ok"])
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        await atelier.runs.send(workflow_id, "for your information", strategy=Dispatch.SILENT)
+        assert len(model.requests) == 1
+        (question,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.wait(run_id)
+    assert model.requests[1].messages[-1].content == "for your information"
+
+
+async def test_pause_holds_at_the_border_of_a_step(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[calculate("c", "1+1")], "two"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        _, run_id = await start(atelier)
+        await seen.until(ChunkType.RUN_STATUS, status="processing")
+        while not model.requests:
+            await asyncio.sleep(0)
+        await atelier.runs.pause(run_id)
+        gate.set()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        assert "tool_start" not in seen.kinds()
+        await atelier.runs.resume(run_id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_stepping_takes_one_step_at_a_time(open_atelier: Opener) -> None:
+    async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
+        seen = Recorder(atelier)
+        _, run_id = await start(atelier, mode=RunMode.STEPPING)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        for expected in (["usage"], ["tool_start", "tool_end"]):
+            before = len(seen.kinds())
+            await atelier.runs.resume(run_id, steps=1)
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+            assert [kind for kind in seen.kinds()[before:] if kind != "run_status"] == expected
+        await atelier.runs.resume(run_id, mode=RunMode.AUTO)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_limit_pauses_asks_and_goes_on_when_raised(open_atelier: Opener) -> None:
+    limited = agent(max_tool_iterations=1)
+    async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
+        events = [event async for event in atelier.run("go", agent=limited)]
+        reached = next(event for event in events if event.chunk_type is ChunkType.LIMIT_REACHED)
+        assert reached.data == {"reason": "iterations", "details": {"value": 1.0, "cap": 1.0}}
+        assert events[-1].data["status"] == "limited"
+        more = [event async for event in atelier.follow(events[0].run_id, raise_limits={LimitKind.ITERATIONS: 5})]
+        assert more[-1].data["status"] == "completed"
+
+
+async def test_finish_at_a_limit_asks_for_a_last_answer_without_tools(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c", "1+1"), calculate("d", "2+2")], "so far: two"])
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier, agent=agent(budget=Budget(max_tool_calls=1)))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        await atelier.runs.resume(run_id, finish=True)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert model.requests[1].tools == ()
+
+
+async def test_time_limit_stops_a_reply_in_its_middle(open_atelier: Opener, clock: Any) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["slow answer"], gate=gate), clock=clock) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier, agent=agent(budget=Budget(max_seconds=5)))
+        await seen.until(ChunkType.TOKEN)
+        await clock.advance(5)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
+        reached = await seen.until(ChunkType.LIMIT_REACHED)
+        assert reached.data["reason"] == "time"
+        assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "interrupted"] == ["slow answer"]
+
+
+async def test_loop_warns_then_pauses(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate(f"c{number}", "1+1")] for number in range(5)])
+    async with open_atelier(model) as atelier:
+        events = [event async for event in atelier.run("go", agent=agent())]
+        loops = [event.data["reason"] for event in events if event.chunk_type is ChunkType.LOOP_DETECTED]
+        assert loops == ["warn", "pause"]
+        assert "3 times" in model.requests[3].messages[-1].content
+
+
+async def test_provider_error_fails_visibly_and_can_be_tried_again(open_atelier: Opener) -> None:
+    error = ProviderError("The server {name} cannot be reached.", name="x", code="unreachable", recoverable=True)
+    async with open_atelier([error, "back again"]) as atelier:
+        events = [event async for event in atelier.run("go", agent=agent())]
+        failed = next(event for event in events if event.chunk_type is ChunkType.ERROR)
+        assert (failed.data["code"], failed.data["recoverable"]) == ("unreachable", True)
+        assert events[-1].data["status"] == "error"
+        again = [event async for event in atelier.follow(events[0].run_id)]
+        assert again[-1].data["status"] == "completed"
+
+
+async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) -> None:
+    overflow = ContextOverflowError("too long", n_ctx=4096, n_prompt=6000, status=400)
+    async with open_atelier([overflow, "fits now"]) as atelier:
+        _, run_id = await start(atelier, "word " * 1500, agent=agent(tools=("CalculatorTool",)))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        bodies = [event.body for event in await run_events(atelier.repos, run_id)]
+        assert [body.context_window for body in bodies if isinstance(body, WindowLearned)] == [4096]
+        assert atelier.environment.calibrations["scripted"].factor > 1
+    async with open_atelier([overflow, overflow]) as atelier:
+        _, run_id = await start(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+
+
+async def test_window_that_fills_is_compacted_with_an_event(open_atelier: Opener) -> None:
+    long = "word " * 3500
+    model = ScriptedModel([*(f"answer {number} {long}" for number in range(8)), "They talked.", *("x" for _ in range(9))])
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier, "begin")
+        await atelier.runs.wait(run_id)
+        for _ in range(8):
+            await atelier.runs.wait(await atelier.runs.send(workflow_id, "go on", agent=agent()))
+            if "context_compacted" in seen.kinds():
+                break
+        compacted = await seen.until(ChunkType.CONTEXT_COMPACTED)
+        assert compacted.data["reason"] in ("summary", "digest")
+        assert compacted.data["details"]["dropped"] > 0
+
+
+async def test_unknown_disabled_and_broken_calls_become_errors_for_the_model(open_atelier: Opener) -> None:
+    calls = [
+        ToolCall(id="a", name="CalculatorTol", arguments={}),
+        ToolCall(id="b", name="invoke_tool", arguments={"tool_name": "plan_actions"}),
+        ToolCall(id="c", name="CalculatorTool", arguments={}, raw="{oops", error="The arguments are not valid JSON."),
+    ]
+    model = ScriptedModel([calls, "sorry"])
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    # They run together and may end in any order.
+    results = {message.tool_call_id: message.content for message in model.requests[1].messages if message.tool_call_id}
+    assert "CalculatorTool" in results["a"]
+    assert "not available to you" in results["b"]
+    assert "not valid JSON" in results["c"]
+
+
+async def test_invoke_mode_lists_tools_as_text_and_unwraps_the_call(open_atelier: Opener) -> None:
+    inner = {"tool_name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}}
+    model = ScriptedModel([[ToolCall(id="a", name="invoke_tool", arguments=inner)], "42"])
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        _, run_id = await start(atelier, agent=agent(tool_mode=ToolMode.INVOKE, tools=("CalculatorTool",)))
+        await atelier.runs.wait(run_id)
+        begun = await seen.until(ChunkType.TOOL_START)
+        assert (begun.data["tool"], begun.data["via"]) == ("CalculatorTool", "invoke_tool")
+    names = {tool.name for tool in model.requests[0].tools}
+    assert "invoke_tool" in names
+    assert "CalculatorTool" not in names
+    assert "wait_parent" not in names
+    assert "CalculatorTool" in model.requests[0].messages[0].content
+
+
+async def test_task_complete_and_output_end_and_show(open_atelier: Opener) -> None:
+    calls = [
+        ToolCall(id="a", name="output", arguments={"content": "half way", "type": "progress"}),
+        ToolCall(id="b", name="task_complete", arguments={"summary": "all done"}),
+    ]
+    async with open_atelier([calls]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        row = await atelier.runs.wait(run_id)
+        assert row.status is RunStatus.COMPLETED
+        messages = await atelier.repos.messages.page(workflow_id)
+        assert [message.content for message in messages if message.kind == "output"] == ["half way"]
+        assert messages[-1].content == "all done"
+
+
+async def test_open_task_is_asked_about_once(open_atelier: Opener) -> None:
+    create = ToolCall(id="a", name="TodoTool", arguments={"operation": "create", "name": "write tests"})
+    model = ScriptedModel([[create], "I am done.", "Yes, really."])
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert "task_create" in seen.kinds()
+        assert [task.name for task in await atelier.repos.tasks.list(workflow_id)] == ["write tests"]
+    assert "write tests" in model.requests[2].messages[-1].content
+
+
+async def test_run_that_was_cut_off_goes_on_after_a_restart(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel([[calculate("c", "1+1")], "never finished"], gate=gate)) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        gate.set()
+        await seen.until(ChunkType.TOOL_END)
+        gate.clear()
+        await seen.until(ChunkType.TOKEN)
+    model = ScriptedModel(["two"])
+    async with open_atelier(model) as atelier:
+        assert atelier.runs.active(workflow_id) == run_id
+        assert await atelier.runs.resume_all() == [run_id]
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [message.role.value for message in model.requests[0].messages] == ["system", "user", "assistant", "tool"]
+
+
+async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> None:
+    tool = Blocking()
+    async with open_atelier([[ToolCall(id="c", name="blocking")]]) as atelier:
+        atelier.registry.register(tool)
+        _, run_id = await start(atelier, agent=agent(tools=("blocking",)))
+        await tool.running.wait()
+    model = ScriptedModel(["I will check."])
+    again = Blocking()
+    async with open_atelier(model) as atelier:
+        atelier.registry.register(again)
+        await atelier.runs.resume_all()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert not again.running.is_set()
+        (execution,) = await atelier.repos.executions.for_runs([run_id])
+        assert execution.status == "interrupted"
+    assert "effect is unknown" in model.requests[0].messages[-1].content
+
+
+async def test_replay_gives_the_durable_stream_again(open_atelier: Opener) -> None:
+    steps = [[calculate("c", "1+1"), ask("q1")], "two", "again"]
+    async with open_atelier(steps) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        (question,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.wait(run_id)
+        await atelier.runs.wait(await atelier.runs.send(workflow_id, "more", agent=agent()))
+        replayed = [event async for event in atelier.runs.replay(workflow_id)]
+        assert replayed == [event for event in seen.events if event.durable]
+
+
+async def test_fork_at_an_event_copies_what_was_before_and_leaves_the_original(open_atelier: Opener) -> None:
+    model = ScriptedModel(["one", "two", "other two"])
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier, "first")
+        await atelier.runs.wait(run_id)
+        border = max(event.seq for event in seen.events if event.durable)
+        await atelier.runs.wait(await atelier.runs.send(workflow_id, "second", agent=agent()))
+        forked = await atelier.runs.fork(workflow_id, at=border)
+        assert forked.stream_seq == border
+        await atelier.runs.wait(await atelier.runs.send(forked.id, "third", agent=agent()))
+        assert [m.content for m in await atelier.repos.messages.page(workflow_id)] == ["first", "one", "second", "two"]
+        assert [m.content for m in await atelier.repos.messages.page(forked.id)] == ["first", "one", "third", "other two"]
+        with pytest.raises(NotFoundError):
+            await atelier.runs.fork(workflow_id, at=9999)
+
+
+async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> None:
+    async with open_atelier([[calculate("c", "1+1")], "two", "two again"]) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        at = next(event.seq for event in seen.events if event.chunk_type is ChunkType.TOOL_END)
+        forked = await atelier.runs.fork(workflow_id, at=at)
+        assert forked.head_run_id is not None
+        assert (await atelier.repos.runs.get(forked.head_run_id)).status is RunStatus.PAUSED
+        await atelier.runs.resume(forked.head_run_id)
+        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+
+
+async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> None:
+    """In the original the call began with the reply; in the copy it is only planned, and nothing of it was cut off."""
+    create = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        replied = next(event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied))
+        forked = await atelier.runs.fork(workflow_id, at=replied.stream_from)
+        assert forked.head_run_id is not None
+        assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [ModelReplied, RunPaused]
+        await atelier.runs.resume(forked.head_run_id)
+        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
+        assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
+
+
+async def test_another_answer_is_a_branch_beside_the_old_one(open_atelier: Opener) -> None:
+    model = ScriptedModel(["one", "two", "two again", "edited"])
+    async with open_atelier(model) as atelier:
+        workflow_id, first = await start(atelier, "first")
+        await atelier.runs.wait(first)
+        second = await atelier.runs.send(workflow_id, "second", agent=agent())
+        await atelier.runs.wait(second)
+        other = await atelier.runs.regenerate(workflow_id, second)
+        await atelier.runs.wait(other)
+        edited = await atelier.runs.edit_and_resend(workflow_id, second, "changed")
+        await atelier.runs.wait(edited)
+        rows = {run.id: run.previous_run_id for run in await atelier.repos.runs.list(workflow_id)}
+        assert rows == {first: None, second: first, other: first, edited: first}
+    assert [m.content for m in model.requests[2].messages[1:]] == ["first", "one", "second"]
+    assert [m.content for m in model.requests[3].messages[1:]] == ["first", "one", "changed"]
+
+
+async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["x"] * 5, gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        runs = [await start(atelier) for _ in range(5)]
+        await seen.until(ChunkType.TOKEN)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(model.requests) <= 3
+        await atelier.runs.cancel(runs[4][1])
+        assert (await atelier.repos.runs.get(runs[4][1])).status is RunStatus.CANCELLED
+        gate.set()
+        for _, run_id in runs[:4]:
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_a_run_goes_on_without_a_section_that_is_gone(open_atelier: Opener) -> None:
+    model = ScriptedModel(["Hello."])
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert [tool.name for tool in model.requests[0].tools if not atelier.registry.is_control_tool(tool.name)] == ["CalculatorTool"]
+
+
+async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
+    async with open_atelier([]) as atelier:
+        workflow = await atelier.workflows.create()
+        with pytest.raises(UsageError, match="empty"):
+            await atelier.runs.send(workflow.id, "  \n", agent=agent())
+        with pytest.raises(LimitError, match="100001 characters"):
+            await atelier.runs.send(workflow.id, "x" * 100_001, agent=agent())
+        with pytest.raises(NotFoundError):
+            await atelier.runs.send("nothing", "hello", agent=agent())
+
+
+async def test_steering_a_run_that_is_over_says_so(open_atelier: Opener) -> None:
+    async with open_atelier(["done"]) as atelier:
+        _, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        with pytest.raises(ConflictError, match="over"):
+            await atelier.runs.pause(run_id)
+        with pytest.raises(ConflictError, match="over"):
+            await atelier.runs.resume(run_id)
+        await atelier.runs.cancel(run_id)
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+
+
+async def test_call_ids_are_unique_in_a_run(open_atelier: Opener) -> None:
+    async with open_atelier([[calculate("call_0", "1+1")], [calculate("call_0", "2+2")], "done"]) as atelier:
+        _, run_id = await start(atelier)
+        await atelier.runs.wait(run_id)
+        executions = await atelier.repos.executions.for_runs([run_id])
+        assert len({execution.call_id for execution in executions}) == 2
+        assert [execution.result["result"] for execution in executions] == [2, 4]
+
+
+async def test_journal_keeps_the_agent_as_it_was(open_atelier: Opener) -> None:
+    async with open_atelier([ChatReply(content="hi", model="m")]) as atelier:
+        _, run_id = await start(atelier, agent=agent(system_prompt="Be kind."))
+        await atelier.runs.wait(run_id)
+        bodies = [event.body for event in await run_events(atelier.repos, run_id)]
+        assert isinstance(bodies[0], RunStarted)
+        assert bodies[0].agent.system_prompt == "Be kind."
+        replied = next(body for body in bodies if isinstance(body, ModelReplied))
+        assert replied.usage.estimated

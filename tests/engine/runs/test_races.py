@@ -1,0 +1,573 @@
+"""What comes between: commands that arrive while a step or a commit is under way, waits that are given up, disks that are full."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ChatRequest, ToolCall
+from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
+from atelier_desk.domain.events.run import (
+    CallStatus,
+    Dispatch,
+    ModelReplied,
+    QuestionAnswered,
+    RunEvent,
+    RunFinished,
+    RunPaused,
+    TaskChanged,
+    ToolCallFinished,
+    ToolCallStarted,
+    UserMessage,
+)
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.storage.engine import Outcome
+from atelier_desk.storage.writing.commit import Commit
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.runs.test_manager import Blocking, agent, ask, calculate, start
+
+
+class Gate:
+    """Holds the first commit that fits until it is let go; sees every commit."""
+
+    def __init__(self, atelier: Atelier, fits: Callable[[RunEvent], bool], error: Exception | None = None) -> None:
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+        self._commit = atelier.repos.journal.commit
+        self._fits = fits
+        self._error = error
+        atelier.repos.journal.commit = self.commit  # type: ignore[method-assign]
+
+    async def commit(self, commit: Commit) -> None:
+        if not self.reached.is_set() and any(self._fits(event) for event in commit.events):
+            self.reached.set()
+            if self._error is not None:
+                raise self._error
+            await self.open.wait()
+        await self._commit(commit)
+
+
+def holds(kind: type) -> Callable[[RunEvent], bool]:
+    return lambda event: isinstance(event.body, kind)
+
+
+async def turns() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def ended(atelier: Atelier, run_id: str) -> Run:
+    async with asyncio.timeout(20):
+        return await atelier.runs.wait(run_id)
+
+
+async def bodies(atelier: Atelier, run_id: str) -> list[Any]:
+    events = await run_events(atelier.repos, run_id)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    state = fold(events)
+    assert state is not None
+    assert (await atelier.repos.runs.get(run_id)).status is state.status
+    return [event.body for event in events]
+
+
+async def test_message_that_arrives_while_the_run_ends_is_answered(open_atelier: Opener) -> None:
+    model = ScriptedModel(["first", "second"])
+    async with open_atelier(model) as atelier:
+        gate = Gate(atelier, holds(RunFinished))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        sending = asyncio.create_task(atelier.runs.send(workflow_id, "wait", agent=agent()))
+        await turns()
+        gate.open.set()
+        other = await sending
+        assert other != run_id
+        assert (await ended(atelier, other)).status is RunStatus.COMPLETED
+        model.assert_complete()
+        assert isinstance((await bodies(atelier, run_id))[-1], RunFinished)
+
+
+async def test_message_that_was_written_before_the_end_keeps_the_run_going(open_atelier: Opener) -> None:
+    """The last reply waits for the message that is being written; with it, the run would have ended."""
+    answered = asyncio.Event()
+    model = ScriptedModel(["first", "second"], gate=answered)
+    async with open_atelier(model) as atelier:
+        gate = Gate(atelier, lambda event: isinstance(event.body, UserMessage) and event.seq > 2)
+        workflow_id, run_id = await start(atelier)
+        sending = asyncio.create_task(atelier.runs.send(workflow_id, "wait", agent=agent()))
+        await gate.reached.wait()
+        answered.set()
+        await turns()
+        gate.open.set()
+        assert await sending == run_id
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        model.assert_complete()
+        assert [type(body) for body in await bodies(atelier, run_id)].count(RunFinished) == 1
+
+
+@pytest.mark.parametrize("kind", [ModelReplied, RunFinished, UserMessage])
+async def test_cancel_during_a_commit_leaves_memory_and_disk_the_same(open_atelier: Opener, kind: type) -> None:
+    async with open_atelier(["first", "again"]) as atelier:
+        gate = Gate(atelier, lambda event: isinstance(event.body, kind) and event.seq > 2)
+        workflow_id, run_id = await start(atelier)
+        if kind is UserMessage:
+            gate.reached.set()
+        await gate.reached.wait()
+        cancelling = asyncio.create_task(atelier.runs.cancel(run_id))
+        await turns()
+        gate.open.set()
+        await cancelling
+        kept = [type(body) for body in await bodies(atelier, run_id)]
+        assert kept.count(RunFinished) == 1
+        row = await atelier.runs.wait(await atelier.runs.send(workflow_id, "next", agent=agent()))
+        assert row.status in (RunStatus.COMPLETED, RunStatus.ERROR)
+        replayed = [event.seq async for event in atelier.runs.replay(workflow_id)]
+        assert replayed == list(range(1, len(replayed) + 1))
+
+
+async def test_reply_that_was_kept_whole_is_not_kept_again_as_interrupted(open_atelier: Opener) -> None:
+    async with open_atelier(["the whole reply"]) as atelier:
+        gate = Gate(atelier, holds(ModelReplied))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        cancelling = asyncio.create_task(atelier.runs.cancel(run_id))
+        await turns()
+        gate.open.set()
+        await cancelling
+        replies = [message for message in await atelier.repos.messages.page(workflow_id) if message.role.value == "assistant"]
+        assert [message.kind for message in replies] == ["reply"]
+
+
+async def test_sender_who_gives_up_leaves_a_run_that_is_driven(open_atelier: Opener) -> None:
+    model = ScriptedModel(["answer"])
+    async with open_atelier(model) as atelier:
+        gate = Gate(atelier, holds(UserMessage))
+        workflow = await atelier.workflows.create()
+        sending = asyncio.create_task(atelier.runs.send(workflow.id, "hello", agent=agent()))
+        await gate.reached.wait()
+        sending.cancel()
+        await turns()
+        gate.open.set()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        run_id = atelier.runs.active(workflow.id)
+        assert run_id is not None
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_question_is_answered_by_the_first_of_two_and_cancel_keeps_one_end(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")], "thanks"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        (question,) = await atelier.questions.pending()
+        answers = [atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text=text) for text in ("a", "b")]
+        results = await asyncio.gather(*answers, atelier.runs.cancel(run_id), return_exceptions=True)
+        assert ConflictError in [type(result) for result in results]
+        kept = await bodies(atelier, run_id)
+        assert [type(body) for body in kept].count(QuestionAnswered) == 1
+        assert (await atelier.repos.workflows.get(workflow_id)).pending_questions == 0
+
+
+async def test_interrupt_and_answer_at_once_close_the_question_once(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")], "fine", "fine", "fine"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        (question,) = await atelier.questions.pending()
+        await asyncio.gather(
+            atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.INTERRUPT),
+            atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="a"),
+            return_exceptions=True,
+        )
+        await ended(atelier, run_id)
+        assert [type(body) for body in await bodies(atelier, run_id)].count(QuestionAnswered) == 1
+
+
+async def test_two_resumes_raise_a_limit_once(open_atelier: Opener) -> None:
+    async with open_atelier([[calculate("a", "1+1")], "two"]) as atelier:
+        _, run_id = await start(atelier, agent=agent(max_tool_iterations=1))
+        await ended(atelier, run_id)
+        results = await asyncio.gather(
+            *(atelier.runs.resume(run_id, raise_limits={"iterations": 1}) for _ in range(2)),  # type: ignore[dict-item]
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results].count(ConflictError) == 1
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[ask("q1")], "thanks"], gate=gate)
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier)
+        while not model.requests:
+            await asyncio.sleep(0)
+        pausing = Gate(atelier, lambda event: event.body.type == "question_asked")
+        gate.set()
+        await pausing.reached.wait()
+        await atelier.runs.pause(run_id)
+        pausing.open.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        (question,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_pause_that_has_not_come_yet_is_taken_back(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[calculate("a", "1+1")], "two"], gate=gate)
+    async with open_atelier(model) as atelier:
+        _, run_id = await start(atelier)
+        while not model.requests:
+            await asyncio.sleep(0)
+        await atelier.runs.pause(run_id)
+        await atelier.runs.resume(run_id)
+        gate.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+class Stubborn(Blocking):
+    """Does not let itself be cancelled."""
+
+    name = "stubborn"  # type: ignore[misc]
+
+    async def run(self, input: Any, context: Any) -> Any:
+        try:
+            return await super().run(input, context)
+        except asyncio.CancelledError:
+            from atelier_desk.tools.base import ToolResult
+
+            return ToolResult.ok(stubborn=True)
+
+
+async def test_tool_that_swallows_its_cancellation_does_not_keep_the_run_going(open_atelier: Opener) -> None:
+    tool = Stubborn()
+    async with open_atelier([[ToolCall(id="c", name="stubborn")], "not asked for"]) as atelier:
+        atelier.registry.register(tool)
+        _, run_id = await start(atelier, agent=agent(tools=("stubborn",)))
+        await tool.running.wait()
+        async with asyncio.timeout(20):
+            await atelier.runs.cancel(run_id)
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
+
+
+async def test_slot_is_given_back_however_a_run_ends(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["x"] * 9, gate=gate)) as atelier:
+        runs = [await start(atelier) for _ in range(5)]
+        await turns()
+        await asyncio.gather(*(atelier.runs.cancel(run_id) for _, run_id in runs))
+        gate.set()
+        _, last = await start(atelier)
+        assert (await ended(atelier, last)).status is RunStatus.COMPLETED
+
+
+async def test_waiting_for_a_slot_is_not_working_time(open_atelier: Opener, clock: Any) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["x", "y"], gate=gate)
+    async with open_atelier(model, clock=clock) as atelier:
+        atelier.runs.slots = 1
+        _, first = await start(atelier)
+        _, second = await start(atelier, agent=agent(budget=Budget(max_seconds=5)))
+        await turns()
+        await clock.advance(60)
+        gate.set()
+        assert (await ended(atelier, first)).status is RunStatus.COMPLETED
+        assert (await ended(atelier, second)).status is RunStatus.COMPLETED
+
+
+async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atelier: Opener) -> None:
+    model = ScriptedModel(["lost", "kept"])
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        Gate(atelier, holds(ModelReplied), StorageError("The disk is full.", code="disk_full"))
+        events = [event async for event in atelier.run("hello", agent=agent())]
+        assert events[-1].data["status"] == "error"
+        failed = await seen.until(ChunkType.ERROR)
+        assert (failed.data["code"], failed.durable) == ("disk_full", False)
+        run_id = events[0].run_id
+        assert atelier.runs.active(events[0].workflow_id) == run_id
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        durable = [event for event in seen.events if event.durable]
+        assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_was_kept(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """The engine under the store says that a commit failed; the database is opened again and asked whether it did."""
+    model = ScriptedModel([[calculate("c", "6*7")], "two", "two"])
+    async with open_atelier(model) as atelier:
+        engine = atelier.store._engine
+        real, failures = engine.run, 1
+
+        async def failing(sql: str, params: dict[str, Any]) -> list[Outcome]:
+            nonlocal failures
+            if not failures or "model_replied" not in str(params):
+                return await real(sql, params)
+            failures = 0
+            if kept:
+                await real(sql, params)
+            return [Outcome(False, "Cannot COMMIT: WAL error: IO error: Input/output error (os error 5)")]
+
+        monkeypatch.setattr(engine, "run", failing)
+        seen = Recorder(atelier)
+        events = [event async for event in atelier.run("hello", agent=agent())]
+        run_id = events[0].run_id
+        assert not failures
+        if not kept:
+            assert events[-1].data["status"] == "error"
+            failed = await seen.until(ChunkType.ERROR)
+            assert (failed.data["code"], failed.durable) == ("io", False)
+            assert "could not be read or written" in failed.data["message"]
+            await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        durable = [event for event in seen.events if event.durable]
+        assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
+        assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
+
+
+def seems_to_fail(atelier: Atelier, kind: type) -> None:
+    """The next commit with an event of the kind is kept, and whoever waits for it is told that it was not."""
+    commit = atelier.repos.journal.commit
+
+    async def unsure(what: Commit) -> None:
+        await commit(what)
+        if any(isinstance(event.body, kind) for event in what.events):
+            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+            raise StorageError("The connection is gone.", code="damaged")
+
+    atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
+
+
+async def test_commit_that_was_kept_although_it_seemed_to_fail_is_not_done_again(open_atelier: Opener) -> None:
+    model = ScriptedModel([[calculate("c", "6*7")], "two"])
+    async with open_atelier(model) as atelier:
+        seems_to_fail(atelier, ModelReplied)
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        model.assert_complete()
+        assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "", "two"]
+
+
+async def test_end_that_was_kept_although_it_seemed_to_fail_stands(open_atelier: Opener) -> None:
+    async with open_atelier(["one", "two"]) as atelier:
+        seems_to_fail(atelier, RunFinished)
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        other = await atelier.runs.send(workflow_id, "next", agent=agent())
+        assert (await ended(atelier, other)).status is RunStatus.COMPLETED
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        contents = [message.content for message in await atelier.repos.messages.page(workflow_id)]
+        assert contents == ["hello", "one", "next", "two"]
+
+
+async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: Opener) -> None:
+    """Their intents are written with the reply: paused before they ran, they would look as if a kill had cut them off."""
+    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
+    async with open_atelier([[append], "done", "done"]) as atelier:
+        gate = Gate(atelier, holds(ToolCallStarted))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        await atelier.runs.pause(run_id)
+        gate.open.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        (call,) = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert call.status is CallStatus.OK
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        assert [task.name for task in await atelier.tasks.list(workflow_id)] == ["once"]
+
+
+async def test_calls_do_not_begin_with_the_reply_when_a_pause_is_wanted(open_atelier: Opener) -> None:
+    answered = asyncio.Event()
+    async with open_atelier(ScriptedModel([[calculate("c", "6*7")], "done"], gate=answered)) as atelier:
+        _, run_id = await start(atelier)
+        await turns()
+        await atelier.runs.pause(run_id)
+        answered.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        assert [type(body) for body in await bodies(atelier, run_id)][-2:] == [ModelReplied, RunPaused]
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_stop_that_arrives_while_calls_begin_keeps_them_from_running(open_atelier: Opener) -> None:
+    append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "never"})
+    async with open_atelier([[append]]) as atelier:
+        gate = Gate(atelier, holds(ToolCallStarted))
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        cancelling = asyncio.create_task(atelier.runs.cancel(run_id))
+        await turns()
+        gate.open.set()
+        await cancelling
+        (call,) = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert call.status is CallStatus.CANCELLED
+        assert await atelier.tasks.list(workflow_id) == []
+
+
+async def test_workflow_that_is_purged_under_its_run_ends_it_quietly(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["gone"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        waiting = asyncio.create_task(atelier.runs.wait(run_id))
+        await atelier.repos.workflows.purge(workflow_id)
+        gate.set()
+        async with asyncio.timeout(20):
+            await asyncio.wait({waiting})
+        assert atelier.runs.active(workflow_id) is None
+        with pytest.raises(NotFoundError):
+            await atelier.runs.send(workflow_id, "hello", agent=agent())
+
+
+async def test_half_characters_do_not_stop_a_run(open_atelier: Opener) -> None:
+    broken = "half \ud83d, whole \U0001f600"
+    call = ToolCall(id="c", name="TodoTool", arguments={"operation": "create", "name": "a \udc00 b"})
+    async with open_atelier([[call], broken, "fine"]) as atelier:
+        workflow_id, run_id = await start(atelier, "from \ud800 you")
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        contents = [message.content for message in await atelier.repos.messages.page(workflow_id)]
+        assert contents[0] == "from \ufffd you"
+        assert "half \ufffd, whole \U0001f600" in contents
+
+
+async def test_message_that_waited_while_the_agent_finished_is_answered(open_atelier: Opener) -> None:
+    tool = Blocking()
+    calls = [ToolCall(id="a", name="blocking"), ToolCall(id="b", name="task_complete", arguments={"summary": "done"})]
+    model = ScriptedModel([calls, "answer to the other"])
+    async with open_atelier(model) as atelier:
+        atelier.registry.register(tool)
+        workflow_id, run_id = await start(atelier, agent=agent(tools=("blocking", "task_complete")))
+        await tool.running.wait()
+        assert await atelier.runs.send(workflow_id, "one more thing") == run_id
+        tool.release.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+    assert model.requests[1].messages[-1].content == "one more thing"
+
+
+async def test_message_nobody_answered_is_known_to_the_next_turn(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["never", "next"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        await atelier.runs.send(workflow_id, "remember this")
+        await atelier.runs.cancel(run_id)
+        gate.set()
+        await ended(atelier, await atelier.runs.send(workflow_id, "go on", agent=agent()))
+    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "remember this", "go on"]
+
+
+async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([ValueError("odd"), "fine"], gate=gate)
+    async with open_atelier(model) as atelier:
+        workflow_id, run_id = await start(atelier)
+        assert (await ended(atelier, run_id)).status is RunStatus.ERROR
+        assert atelier.runs.active(workflow_id) is None
+        await atelier.runs.resume(run_id)
+        assert atelier.runs.active(workflow_id) == run_id
+        gate.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+
+
+async def test_turn_of_another_workflow_is_not_answered_again_here(open_atelier: Opener) -> None:
+    async with open_atelier(["one"]) as atelier:
+        _, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        other = await atelier.workflows.create()
+        with pytest.raises(NotFoundError):
+            await atelier.runs.regenerate(other.id, run_id)
+
+
+async def test_fork_that_fails_leaves_nothing_behind(open_atelier: Opener) -> None:
+    async with open_atelier(["one"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        Gate(atelier, holds(ModelReplied), StorageError("The disk is full.", code="disk_full"))
+        with pytest.raises(StorageError):
+            await atelier.runs.fork(workflow_id, at=3 + 2)
+        assert [workflow.id for workflow in await atelier.repos.workflows.list()] == [workflow_id]
+
+
+async def test_paused_fork_is_the_active_run_of_its_workflow(open_atelier: Opener) -> None:
+    async with open_atelier([[ask("q1")], "thanks"]) as atelier:
+        workflow_id, run_id = await start(atelier)
+        await ended(atelier, run_id)
+        last = (await atelier.repos.workflows.get(workflow_id)).stream_seq
+        forked = await atelier.runs.fork(workflow_id, at=last)
+        assert atelier.runs.active(forked.id) == forked.head_run_id
+        original, copied = await atelier.questions.pending()
+        assert {original.workflow_id, copied.workflow_id} == {workflow_id, forked.id}
+        mine = copied if copied.workflow_id == forked.id else original
+        await atelier.runs.answer_question(mine.id, QuestionStatus.ANSWERED, text="x")
+        assert len(await atelier.questions.pending()) == 1
+
+
+async def test_task_a_person_changes_after_the_end_does_not_end_the_stream_twice(open_atelier: Opener) -> None:
+    async with open_atelier(["fine"]) as atelier:
+        workflow = await atelier.workflows.create()
+        kinds = []
+        async for event in atelier.run("hello", agent=agent(), workflow_id=workflow.id):
+            kinds.append(event.chunk_type)
+            if event.chunk_type is ChunkType.WORKFLOW_COMPLETE and kinds.count(ChunkType.WORKFLOW_COMPLETE) == 1:
+                await atelier.tasks.create(workflow.id, "by hand")
+        assert kinds.count(ChunkType.WORKFLOW_COMPLETE) == 1
+
+
+async def test_task_a_person_changes_while_a_tool_works_on_it_keeps_both_changes(open_atelier: Opener) -> None:
+    task = ""
+
+    def complete(_request: ChatRequest) -> list[ToolCall]:
+        return [ToolCall(id="c1", name="TodoTool", arguments={"operation": "complete", "task_id": task})]
+
+    async with open_atelier([complete, "Done."]) as atelier:
+        workflow = await atelier.workflows.create("w")
+        task = (await atelier.tasks.create(workflow.id, "Write")).id
+        read, names = atelier.repos.tasks.by_id, ["Write it again"]
+
+        async def tasks(workflow_id: str) -> dict[str, Task]:
+            found = await read(workflow_id)
+            if names:
+                await atelier.tasks.update(workflow_id, task, name=names.pop())
+            return found
+
+        atelier.repos.tasks.by_id = tasks  # type: ignore[method-assign]
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(tools=("TodoTool",)))
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        [kept] = await atelier.tasks.list(workflow.id)
+        assert (kept.name, kept.status) == ("Write it again", TaskStatus.COMPLETED)
+        [result] = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert result.result["task"]["name"] == "Write it again"
+
+
+async def test_task_of_a_call_is_committed_with_its_result(open_atelier: Opener) -> None:
+    call = ToolCall(id="c1", name="TodoTool", arguments={"operation": "create", "name": "Write"})
+    async with open_atelier([[call], "Done.", "Really."]) as atelier:
+        _, run_id = await start(atelier, agent=agent(tools=("TodoTool",)))
+        await ended(atelier, run_id)
+        by_commit = [
+            event.commit for event in await run_events(atelier.repos, run_id) if isinstance(event.body, TaskChanged | ToolCallFinished)
+        ]
+        assert len(by_commit) == 2
+        assert len(set(by_commit)) == 1

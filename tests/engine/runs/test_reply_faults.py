@@ -1,0 +1,455 @@
+"""Replies that go wrong, from the wire of each kind of server to what the journal and the events say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, Budget
+from atelier_desk.domain.chat import LOADING, ChatReply, ChatRequest, FinishReason, ReplyDone, RetryDelta, TextDelta, ToolCallDelta
+from atelier_desk.domain.errors import NotFoundError, ProviderError
+from atelier_desk.domain.events.run import ModelReplied, ReplyInterrupted
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
+from tests.engine.conftest import Opener, Recorder
+from tests.support.clock import ManualClock
+from tests.support.servers.base import Call, Failure, Reply, Request, Response
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.openai import FakeOpenAI
+
+CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
+SERVERS: dict[str, type[Any]] = {
+    "openai": FakeOpenAI,
+    "mistral": FakeMistral,
+    "ollama": FakeOllama,
+}
+
+
+def agent(**changes: Any) -> AgentConfig:
+    return AgentConfig(**{"name": "A", "provider": "server", "model": "test-model", **changes})
+
+
+@asynccontextmanager
+async def world(kind: str, tmp_path: Path, server: Any = None, **options: Any) -> AsyncIterator[tuple[Any, Atelier]]:
+    async with (
+        server or SERVERS[kind]() as server,
+        Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), **options) as atelier,
+    ):
+        await atelier.providers.save(ProviderConfig(name="server", kind=kind, base_url=server.url))
+        yield server, atelier
+
+
+async def run(atelier: Atelier, text: str = "go", **changes: Any) -> list[StreamEvent]:
+    return [event async for event in atelier.run(text, agent=agent(**changes))]
+
+
+async def run_on(clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any) -> list[StreamEvent]:
+    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are at work in between."""
+    running = asyncio.create_task(run(atelier, **changes))
+    while not running.done():
+        on = each()
+        await asyncio.sleep(0)
+        await (clock.advance(1) if on and clock.sleepers else asyncio.sleep(0))
+    return await running
+
+
+def of(events: list[StreamEvent], kind: ChunkType) -> list[dict[str, Any]]:
+    return [event.data for event in events if event.chunk_type is kind]
+
+
+def last_message(events: list[StreamEvent]) -> dict[str, Any]:
+    return of(events, ChunkType.MESSAGE)[-1]
+
+
+async def rows(atelier: Atelier, events: list[StreamEvent]) -> list[Any]:
+    return [entry.message for entry in await atelier.workflows.transcript(events[0].workflow_id)]
+
+
+# -- replies that are not whole ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Reply(text="The first of three", finish="length"), "length"),
+        (Reply(text=""), "empty"),
+        (Reply(reasoning="I should answer."), "empty"),
+    ],
+)
+async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: str, reply: Reply, expected: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        if isinstance(server, FakeMistral):
+            server.listed_content = bool(reply.reasoning)
+        server.script(reply)
+        events = await run(atelier)
+        said = last_message(events)
+        assert (said["role"], said["content"], said["finish_reason"]) == ("assistant", reply.text, expected)
+        assert {key: events[-1].data.get(key) for key in ("status", "finish_reason")} == {"status": "completed", "finish_reason": expected}
+        kept = await run_events(atelier.repos, events[0].run_id)
+        assert [e.body.reply.finish_reason for e in kept if isinstance(e.body, ModelReplied)] == [FinishReason(expected)]
+        row = (await rows(atelier, events))[-1]
+        assert (row.content, row.reasoning, row.details) == (reply.text, reply.reasoning, {"finish_reason": expected})
+
+
+@pytest.mark.parametrize("kind", ["openai", "mistral"])
+async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Reply(text="", finish="content_filter"))
+        events = await run(atelier)
+    assert (last_message(events)["finish_reason"], events[-1].data["finish_reason"]) == ("content_filter", "content_filter")
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Reply(text="One, two,", finish="length"), Reply(text=""), Reply(text=" three."))
+        first = await run(atelier)
+        workflow_id = first[0].workflow_id
+        for words in ("Go on exactly where you stopped.", "Your last reply was empty. Please answer."):
+            await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
+        sent = server.requests[-1].json["messages"]
+        shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
+    talked = [(message["role"], message["content"]) for message in sent if message["role"] != "system"]
+    # No server takes an empty answer, so the two messages around it are one.
+    assert [role for role, _text in talked] == ["user", "assistant", "user"]
+    assert talked[1][1] == "One, two,"
+    assert "where you stopped" in talked[2][1]
+    assert "was empty" in talked[2][1]
+    assert [(row.content, row.details) for row in shown][-1] == (" three.", {})
+
+
+async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
+    async with open_atelier(["Done."]) as atelier:
+        events = await run(atelier, provider="local", model="scripted")
+        assert last_message(events)["finish_reason"] == "stop"
+        assert "finish_reason" not in events[-1].data
+        assert (await rows(atelier, events))[-1].details == {}
+
+
+# -- connections that drop -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_a_dropped_connection_is_mended_twice_and_no_more(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+    cut = Reply(text="It is a long story", cut_after=3)
+    async with world(kind, tmp_path, clock=clock) as (server, atelier):
+        server.script(cut, cut, Reply(text="It is short."))
+        events = await run_on(clock, atelier)
+        assert events[-1].data == {"status": "completed"}
+        assert [data["details"]["attempt"] for data in of(events, ChunkType.RETRY)] == [2, 3]
+        bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
+        partial = [body for body in bodies if isinstance(body, ReplyInterrupted)]
+        assert [bool(body.content) and "It is a long story".startswith(body.content) for body in partial] == [True, True]
+        # What is shown afterwards is what was shown live, in the same order and under the same names.
+        shown = [(row.kind, row.id) for row in await rows(atelier, events)]
+        assert [kind for kind, _id in shown] == ["queue", "interrupted", "retry", "interrupted", "retry", "reply"]
+        assert [id for kind, id in shown if kind == "retry"] == [data["message_id"] for data in of(events, ChunkType.RETRY)]
+        server.script(cut, cut, cut)
+        events = await run_on(clock, atelier)
+        assert events[-1].data["status"] == "error"
+        assert of(events, ChunkType.ERROR)[0]["code"] == "truncated"
+
+
+async def test_a_person_who_tries_again_gets_all_attempts(open_atelier: Opener, clock: ManualClock) -> None:
+    class Dropping(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for delta in super().stream(request):
+                yield delta
+                if len(self.requests) < 6:
+                    raise ProviderError("cut", code="truncated", recoverable=True)
+
+    model = Dropping(["Hello there, it is a long answer."] * 6)
+    async with open_atelier(model, clock=clock) as atelier:
+        events = await run_on(clock, atelier, provider="local", model="scripted")
+        assert (events[-1].data["status"], len(model.requests)) == ("error", 3)
+        follow = asyncio.create_task(anext(aiter(atelier.follow(events[0].run_id))))
+        while len(model.requests) < 6:
+            await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
+        await follow
+        assert (await atelier.runs.wait(events[0].run_id)).status.value == "completed"
+
+
+@pytest.mark.parametrize("kind", ["text", "call"])
+async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualClock, kind: str) -> None:
+    """Against the run's caps, and in every sum: the next attempt gets what is left."""
+
+    class Dropping(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for delta in super().stream(request):
+                if len(self.requests) == 1 and isinstance(delta, ReplyDone):
+                    raise ProviderError("cut", code="truncated", recoverable=True)
+                if len(self.requests) == 1 and kind == "call":
+                    yield ToolCallDelta(index=0, name="CalculatorTool", arguments=delta.content)
+                else:
+                    yield delta
+
+    model = Dropping(["A long answer. " * 40, "Short."])
+    async with open_atelier(model, clock=clock) as atelier:
+        events = await run_on(clock, atelier, provider="local", model="scripted", max_tokens=8000, budget=Budget(max_tokens=8000))
+        assert events[-1].data["status"] == "completed"
+        bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        (whole,) = [body.usage for body in bodies if isinstance(body, ModelReplied)]
+        assert cut.estimated
+        assert cut.tokens_input > 0
+        assert cut.tokens_output > 100
+        first, second = (request.max_tokens for request in model.requests)
+        assert first - second == cut.tokens_input + cut.tokens_output
+        row = await atelier.repos.runs.get(events[0].run_id)
+        assert row.usage.tokens_input == cut.tokens_input + whole.tokens_input
+        assert of(events, ChunkType.USAGE)[-1]["team"]["tokens_output"] == cut.tokens_output + whole.tokens_output
+        kinds = [row.kind for row in await rows(atelier, events)]
+        assert kinds == ["queue", *(["interrupted"] if kind == "text" else []), "retry", "reply"]
+
+
+async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
+    class Dropping(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for delta in super().stream(request):
+                yield delta
+                raise ProviderError("cut", code="truncated", recoverable=True)
+
+    async with open_atelier(Dropping(["Hello there."]), clock=clock) as atelier:
+        workflow = await atelier.workflows.create()
+        seen = Recorder(atelier)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(provider="local", model="scripted"))
+        await seen.until(ChunkType.RETRY)
+        await atelier.runs.cancel(run_id)
+        bodies = [event.body for event in await run_events(atelier.repos, run_id)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        assert (await atelier.repos.runs.get(run_id)).usage.tokens_input == cut.tokens_input > 0
+
+
+async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, clock: ManualClock) -> None:
+    loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
+    spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
+    async with world("openai", tmp_path, clock=clock) as (server, atelier):
+        # Time passes while the sockets are at work, too.
+        await atelier.settings.update(inactivity_s=3600)
+        server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
+        events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")
+        (end,) = of(events, ChunkType.TOOL_END)
+    assert (end["success"], end["result"]["report"]) == (True, "It is done.")
+    assert events[-1].data["status"] == "completed"
+
+
+# -- silence -------------------------------------------------------------------------------------------------------------------------
+
+
+class Pinging(FakeOpenAI):
+    """Begins a reply, then sends comments alone, one each time ``tick`` is set."""
+
+    def __init__(self, begin: bool) -> None:
+        super().__init__()
+        self.tick = asyncio.Event()
+        self.pings = 0
+        self._begin = begin
+
+    async def chat(self, request: Request, out: Response) -> None:
+        async def pieces() -> AsyncIterator[bytes]:
+            if self._begin:
+                yield b'data: {"choices": [{"index": 0, "delta": {"content": "Once"}}]}\n\n'
+            while True:
+                await self.tick.wait()
+                self.tick.clear()
+                self.pings += 1
+                yield b": ping\n\n"
+
+        out._head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
+        async for piece in pieces():
+            out._writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            await out._writer.drain()
+
+
+@pytest.mark.parametrize("begin", [False, True])
+async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: Path, clock: ManualClock) -> None:
+    server = Pinging(begin)
+    async with world("openai", tmp_path, server, clock=clock) as (_server, atelier):
+        await atelier.settings.update(inactivity_s=40)
+        seen = Recorder(atelier)
+
+        def begun() -> bool:
+            server.tick.set()
+            # Its first word is there, or it has none.
+            return server.pings > 0 and (not begin or "token" in [event.chunk_type.value for event in seen.events])
+
+        events = await run_on(clock, atelier, begun)
+        failed = of(events, ChunkType.ERROR)[0]
+        assert (failed["code"], failed["recoverable"]) == ("timeout", True)
+        assert "40 seconds" in failed["message"]
+        assert clock.monotonic() < 60
+        assert server.pings > 5
+        assert [row.kind for row in await rows(atelier, events)] == (["queue", "interrupted", "error"] if begin else ["queue", "error"])
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+    async with world(kind, tmp_path, clock=clock) as (server, atelier):
+        server.script(Failure(hang=True))
+        events = await run_on(clock, atelier)
+        assert "300 seconds" in of(events, ChunkType.ERROR)[0]["message"]
+        assert 300 <= clock.monotonic() < 400
+
+
+# -- servers that take no tools ------------------------------------------------------------------------------------------------------
+
+REFUSALS = {
+    "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
+    "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
+    "ollama": {"error": "registry.ollama.ai/library/test-model does not support tools"},
+}
+WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"tools": ("CalculatorTool",), "tool_dialect": "native"}
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Failure(400, REFUSALS[kind]), Reply(text=WRITTEN), Reply(text="It is 84."))
+        events = await run(atelier, **options)
+        assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "It is 84.")
+        assert of(events, ChunkType.TOOL_END)[0]["result"]["result"] == 84
+        (retry,) = of(events, ChunkType.RETRY)
+        assert retry["reason"] == "tools_refused"
+        assert retry["details"]["message"] in str(REFUSALS[kind])
+        assert [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"] == ["tools_refused"]
+        chats = [request.json for request in server.requests if "messages" in (request.json if request.body else {})]
+        assert [bool(chat.get("tools")) for chat in chats] == [True, False, False]
+        known = await atelier.models.info("server", "test-model")
+        assert (known.supports_tools, known.source) == (False, "learned")
+        server.script(Reply(text="Hello."))
+        assert (await run(atelier, **options))[-1].data["status"] == "completed"
+        assert not server.requests[-1].json.get("tools")
+    async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
+        assert (await atelier.models.info("server", "test-model")).supports_tools is False
+
+
+async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
+    busy = Failure(503, {"error": "busy"})
+    async with world("openai", tmp_path, clock=clock) as (server, atelier):
+        server.script(busy, Failure(400, REFUSALS["openai"]), busy, Reply(text="Done."))
+        events = await run_on(clock, atelier, tools=("CalculatorTool",), tool_dialect="native")
+        assert events[-1].data["status"] == "completed"
+        reasons = [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"]
+    assert sorted(reasons) == ["overloaded", "tools_refused"]
+
+
+async def test_a_server_that_refuses_again_fails_once(tmp_path: Path) -> None:
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Failure(400, REFUSALS["openai"]), Failure(400, REFUSALS["openai"]))
+        events = await run(atelier, tools=("CalculatorTool",), tool_dialect="native")
+        assert of(events, ChunkType.ERROR)[0]["code"] == "bad_request"
+        assert len(of(events, ChunkType.RETRY)) == 1
+
+
+# -- what servers count --------------------------------------------------------------------------------------------------------------
+
+
+async def test_the_window_a_server_names_is_kept_with_the_model(tmp_path: Path) -> None:
+    overflow = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long", "n_prompt_tokens": 6031, "n_ctx": 4096}}
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Failure(400, overflow), Reply(text="Fits."))
+        events = await run(atelier, text="word " * 1500)
+        assert events[-1].data["status"] == "completed"
+        assert of(events, ChunkType.USAGE)[-1]["context_window"] == 4096
+    async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
+        known = await atelier.models.info("server", "test-model")
+        assert (known.context_window, known.source) == (4096, "learned")
+        assert (await atelier.models.reset("server", "test-model")).context_window != 4096
+        with pytest.raises(NotFoundError):
+            await atelier.repos.models.get("server", "test-model")
+
+
+async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
+    async with world("openai", tmp_path) as (_server, atelier):
+        await atelier.models.edit("server", "test-model", context_window=9000)
+        await atelier.models.learned("server", "test-model", context_window=4096)
+        known = await atelier.models.info("server", "test-model")
+        assert (known.context_window, known.source) == (9000, "user")
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("wrong", [-5, None, "many", 10**30, 7e9])
+async def test_counts_that_cannot_be_used_leave_the_estimate(kind: str, wrong: Any, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Reply(text="Hello there.", usage={"prompt_tokens": wrong, "completion_tokens": wrong, "total_tokens": wrong}))
+        events = await run(atelier)
+    (usage,) = of(events, ChunkType.USAGE)
+    assert events[-1].data["status"] == "completed"
+    assert usage["estimated"] is True
+    assert 0 < usage["tokens_input"] < 10_000
+    assert 0 < usage["tokens_output"] < 100
+
+
+async def test_a_sub_agents_cut_report_does_not_pass_for_a_whole_one() -> None:
+    from atelier_desk.engine.run.reducer.steps import Finish, next_step
+    from tests.support.runs import Script, reply
+
+    cut = reply("Half a rep")
+    body = cut.model_copy(update={"reply": cut.reply.model_copy(update={"finish_reason": FinishReason.LENGTH})})
+    step = next_step(Script(parent_run_id="p", depth=1).add(body).state)
+    assert isinstance(step, Finish)
+    assert step.ending.result.startswith("Half a rep\n\n[This report was cut off")
+    own = next_step(Script().add(body).state)
+    assert isinstance(own, Finish)
+    assert own.ending.result == "Half a rep"
+    empty = ModelReplied(reply=ChatReply(finish_reason=FinishReason.EMPTY))
+    told = next_step(Script(parent_run_id="p", depth=1).add(empty).state)
+    assert isinstance(told, Finish)
+    assert told.ending.result == "[The agent ended with an empty reply.]"
+
+
+async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(open_atelier: Opener) -> None:
+    class Loading(ScriptedModel):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            yield RetryDelta(attempt=1, delay_s=0.0, reason=LOADING)
+            async for delta in super().stream(request):
+                yield delta
+
+    async with open_atelier(Loading(["Done."])) as atelier:
+        events = await run(atelier, provider="local", model="scripted")
+        assert [data["reason"] for data in of(events, ChunkType.RETRY)] == ["loading"]
+        assert [row.kind for row in await rows(atelier, events)] == ["queue", "reply"]
+
+
+class Endless:
+    """A server that does not keep to ``max_tokens`` and never stops writing."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.written = 0
+        self.closed = False
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta]:
+        self.asked.append(request.max_tokens)
+        try:
+            while self.written < 10_000_000:
+                self.written += 500
+                yield TextDelta(content="word " * 100)
+        finally:
+            self.closed = True
+
+
+async def test_a_server_that_never_stops_writing_is_cut_at_what_was_reserved(open_atelier: Opener) -> None:
+    model = Endless()
+    async with open_atelier(model_factory=lambda _agent: model) as atelier:
+        workflow = await atelier.workflows.create()
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(budget=Budget(max_tokens=8000), tools=()))
+        await atelier.runs.wait(run_id)
+        said = (await atelier.workflows.transcript(workflow.id))[-1].message
+    assert model.closed
+    assert model.written < 3 * 3.2 * (model.asked[0] + 200)
+    assert said.details == {"finish_reason": "length"}, "cut, and Go on is offered"
+    assert said.usage is not None
+    assert said.usage.tokens_output > 8000, "what was written beyond it counts"

@@ -1,0 +1,54 @@
+"""Names made from first messages, shortened and numbered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, numbered, placeholders, shorten
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("Plan my week", "Plan my week"),
+        ("\n\n  # Plan   **my** week\nand more", "Plan my week"),
+        ("- [ ] buy milk", "[ ] buy milk"),
+        ("1) first thing", "first thing"),
+        ("```\ncode\n```", "code"),
+        ("***", ""),
+        ("", ""),
+        ("Écris-moi un résumé", "Écris-moi un résumé"),
+        ("日本語で説明して", "日本語で説明して"),
+    ],
+)
+def test_the_first_line_with_words_without_markup(content: str, name: str) -> None:
+    assert name_from(content) == name
+
+
+def test_a_long_line_is_cut_between_words() -> None:
+    name = name_from("word " * 40)
+    assert len(name) <= NAME_LENGTH
+    assert name.endswith("word…")
+
+
+@given(st.text(max_size=300), st.integers(min_value=1, max_value=80))
+def test_shorten_never_exceeds_its_length(text: str, length: int) -> None:
+    assert len(shorten(text, length)) <= max(length, 1)
+
+
+@given(st.text(max_size=400))
+def test_any_message_gives_a_name_that_fits(content: str) -> None:
+    assert len(name_from(content)) <= NAME_LENGTH
+
+
+def test_numbers_are_counted_up_and_the_length_is_kept() -> None:
+    assert numbered("Plan", set()) == "Plan"
+    assert numbered("Plan", {"Plan"}) == "Plan (2)"
+    assert numbered("Plan (2)", {"Plan", "Plan (2)"}) == "Plan (3)"
+    assert numbered("x" * 64, {"x" * 64}, length=64) == "x" * 60 + " (2)"
+
+
+def test_the_placeholder_is_known_in_every_language() -> None:
+    assert "New workflow" in placeholders()

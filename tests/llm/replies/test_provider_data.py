@@ -1,0 +1,255 @@
+"""What a server sends along with its replies goes back to it unchanged, and to nobody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import ChatMessage, ChatReply, Role, ToolCall
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.llm.dialects.native import NativeModel
+from atelier_desk.llm.dialects.xml import XmlModel
+from atelier_desk.llm.provider import named_in
+from atelier_desk.llm.replies.messages import arrange
+from atelier_desk.llm.replies.provider_data import kept, wants_data
+from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
+from atelier_desk.llm.secrets import remember
+from tests.llm.streams import ADD, JSON, ask, called, collect, provider, reply_of, result
+from tests.support.clock import ManualClock
+from tests.support.servers.base import Call, Failure, Reply
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.signing import SIGNING, SigningServer
+
+
+@pytest.fixture(params=sorted(SIGNING))
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[SigningServer]:
+    async with SIGNING[request.param]() as made:
+        yield made
+
+
+def first_reply(**fields: Any) -> Reply:
+    return Reply(reasoning="Je réfléchis : 12 × 7 🙂", calls=[Call("CalculatorTool", {"expression": "12*7"}, id="call_a")], **fields)
+
+
+def said(reply: ChatReply) -> ChatMessage:
+    """A reply as the engine puts it back into the conversation."""
+    return ChatMessage(role=Role.ASSISTANT, content=reply.content, tool_calls=reply.tool_calls, provider_data=reply.provider_data)
+
+
+def stored(reply: ChatReply) -> ChatReply:
+    """A reply after the way through the journal."""
+    return ChatReply.model_validate_json(reply.model_dump_json())
+
+
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("chunk_size", [None, 3])
+async def test_it_goes_back_unchanged(server: SigningServer, clock: ManualClock, streams: bool, chunk_size: int | None) -> None:
+    server.streams = streams
+    chat = NativeModel(provider("openai", server.url, clock))
+    server.script(first_reply(chunk_size=chunk_size), Reply(text="84", reasoning="fini"), Reply(text="Yes.", reasoning="hm"))
+    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
+    two = stored(reply_of(await collect(chat.stream(ask("12*7?", said(one), result("call_a"), tools=(ADD,))))))
+    conversation = ("12*7?", said(one), result("call_a"), said(two), "Sure?")
+    assert reply_of(await collect(chat.stream(ask(*conversation, tools=(ADD,))))).content == "Yes."
+    assert server.refusals == []
+
+
+async def test_without_it_the_server_refuses_and_the_call_is_told_as_text(server: SigningServer, clock: ManualClock) -> None:
+    """Another model made the call: the conversation goes on all the same."""
+    chat = provider("openai", server.url, clock)
+    foreign = called("call_b", expression="1+1")
+    stranger = foreign.model_copy(update={"provider_data": ProviderData.pack("Elsewhere", "test-model", {"reasoning_content": "no"})})
+    other_model = foreign.model_copy(update={"provider_data": ProviderData.pack("Server", "other", {"reasoning_details": [{"a": 1}]})})
+    for message in (foreign, stranger, other_model):
+        server.script(Reply(text="2", reasoning="r"))
+        deltas = await collect(chat.stream(ask("1+1?", message, result("call_b"), tools=(ADD,))))
+        assert reply_of(deltas).content == "2"
+        sent = json.dumps(server.requests[-1].json)
+        assert "CalculatorTool" in sent, "what was called is told"
+        assert '\\"expression\\": \\"1+1\\"' in sent
+        assert '"no"' not in sent
+        assert '"a": 1' not in sent
+    assert server.refusals
+
+
+async def test_own_calls_stay_calls_when_those_of_another_model_are_told_as_text(server: SigningServer, clock: ManualClock) -> None:
+    chat = provider("openai", server.url, clock)
+    server.script(first_reply(), Reply(text="84"))
+    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
+    await collect(chat.stream(ask("1+1?", called("call_b", expression="1+1"), result("call_b"), "12*7?", said(one), result("call_a"))))
+    calls = [message["tool_calls"][0]["id"] for message in server.requests[-1].json["messages"] if message.get("tool_calls")]
+    assert "call_a" in calls
+
+
+async def test_a_server_that_no_longer_takes_its_own(server: SigningServer, clock: ManualClock) -> None:
+    """A new key or route: signatures of before are refused, and the conversation goes on without them."""
+    chat = provider("openai", server.url, clock)
+    server.script(first_reply(), Reply(text="84", reasoning="x"))
+    one = reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,)))))
+    server.forgets = True
+    assert reply_of(await collect(chat.stream(ask("12*7?", said(one), result("call_a"), tools=(ADD,))))).content == "84"
+    assert 1 <= len(server.refusals) <= 2
+
+
+async def test_a_refusal_that_nothing_mends_is_told(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+    chat = provider("openai", openai_server.url, clock)
+    body = {"error": {"message": "Function call is missing a thought_signature in functionCall parts.", "code": 400}}
+    openai_server.script(*[Failure(400, body)] * 3)
+    with pytest.raises(ProviderError) as raised:
+        await collect(chat.stream(ask("a", called("c"), result("c"))))
+    assert raised.value.code == "bad_request"
+    assert openai_server.steps == [], "three requests, no more"
+
+
+async def test_a_server_that_refuses_the_field_is_not_sent_it_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+    chat = provider("openai", openai_server.url, clock)
+    thought = called("c").model_copy(update={"provider_data": ProviderData.pack("Server", "test-model", {"reasoning_content": "r"})})
+    body = {"error": {"message": "property 'reasoning_content' is unsupported", "code": 400}}
+    openai_server.script(Failure(400, body), Reply(text="ok"), Reply(text="ok"))
+    for _ in range(2):
+        await collect(chat.stream(ask("a", thought, result("c"), effort="low")))
+    sent = [request.json for request in openai_server.requests]
+    assert ["reasoning_content" in each["messages"][1] for each in sent] == [True, False, False]
+    assert all(each["reasoning_effort"] == "low" for each in sent), "only the field that was named is dropped"
+
+
+@pytest.mark.parametrize("kind", ["openrouter", "deepseek"])
+async def test_the_xml_dialect(kind: str, clock: ManualClock) -> None:
+    async with SIGNING[kind]() as server:
+        chat = XmlModel(provider("openai", server.url, clock))
+        call = '<tool_call name="CalculatorTool">{"expression": "12*7"}</tool_call>'
+        server.script(Reply(text=f"Let me see. {call}", reasoning="ah"), Reply(text="84", reasoning="oh"))
+        one = stored(reply_of_xml(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
+        await collect(chat.stream(ask("12*7?", said(one), result(one.tool_calls[0].id), tools=(ADD,))))
+        assert server.refusals == []
+        field = "reasoning_details" if kind == "openrouter" else "reasoning_content"
+        assert server.requests[-1].json["messages"][2][field] == server.issued[0]
+
+
+def reply_of_xml(deltas: Any) -> ChatReply:
+    reply: ChatReply = deltas[-1].reply
+    return reply
+
+
+async def test_mistral_gets_its_thinking_with_its_signature(mistral_server: FakeMistral, clock: ManualClock) -> None:
+    chat = provider("mistral", mistral_server.url, clock)
+    part = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}], "closed": False, "signature": None}
+    last = {"type": "thinking", "thinking": [{"type": "text", "text": " oui"}], "closed": True, "signature": "s=="}
+    chunk = {"model": "m", "choices": [{"index": 0, "delta": {"content": [part]}, "finish_reason": None}]}
+    end = {"model": "m", "choices": [{"index": 0, "delta": {"content": [last, {"type": "text", "text": "a"}]}, "finish_reason": "stop"}]}
+    raw = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, end)) + "data: [DONE]\n\n"
+    mistral_server.script(Reply(raw=raw.encode()), Reply(text="b"), Reply(text="b"))
+    one = stored(reply_of(await collect(chat.stream(ask("u", model="mistral-medium-latest")))))
+    for model in ("mistral-medium-latest", "mistral-small-latest"):
+        await collect(chat.stream(ask("u", said(one), "v", model=model)))
+    same, other = (request.json["messages"][1]["content"] for request in mistral_server.requests[1:])
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm oui"}], "closed": True, "signature": "s=="}
+    assert same == [thinking, {"type": "text", "text": "a"}]
+    assert other == "a"
+
+
+async def test_ollama_gets_the_thoughts_between_calls(ollama_server: FakeOllama, clock: ManualClock) -> None:
+    ollama_server.installed["other:latest"] = ["completion", "tools"]
+    chat = provider("ollama", ollama_server.root, clock)
+    ollama_server.script(first_reply(), Reply(text="84"), Reply(text="84"))
+    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
+    call_id = one.tool_calls[0].id
+    for model in ("test-model", "other"):
+        await collect(chat.stream(ask("12*7?", said(one), result(call_id), tools=(ADD,), model=model)))
+    same, other = (request.json["messages"][1] for request in ollama_server.requests[1:])
+    assert same["thinking"] == "Je réfléchis : 12 × 7 🙂"
+    assert "thinking" not in other
+
+
+def test_replies_with_data_are_not_joined() -> None:
+    one, two = (
+        ChatMessage(role=Role.ASSISTANT, content=text, provider_data=ProviderData.pack("p", "m", {"reasoning_content": text}))
+        for text in ("a", "b")
+    )
+    arranged = arrange([ChatMessage(role=Role.USER, content="u"), one, two, ChatMessage(role=Role.USER, content="v")])
+    assert [message.role.value for message in arranged] == ["user", "assistant", "user", "assistant", "user"]
+    assert (arranged[1], arranged[3]) == (one, two)
+
+
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
+def test_any_json_comes_back_as_it_was(value: dict[str, Any]) -> None:
+    packed = ProviderData.pack("p", "m", value)
+    again = ProviderData.model_validate_json(packed.model_dump_json())
+    assert repr(again.value()) == repr(value), "also the order of fields and what is no number"
+    assert again.data.isascii()
+
+
+def test_too_much_is_not_kept_and_says_how_much_it_was() -> None:
+    fits = ProviderData.pack("p", "m", {"a": "x" * (limits.PROVIDER_DATA - len('{"a":""}'))})
+    over = ProviderData.pack("p", "m", {"a": "x" * limits.PROVIDER_DATA})
+    assert fits.belongs_to("p", "m")
+    assert (fits.size, len(fits.value()["a"])) == (limits.PROVIDER_DATA, limits.PROVIDER_DATA - 8)
+    assert (over.data, over.value(), over.belongs_to("p", "m")) == ("", {}, False)
+    assert over.size > limits.PROVIDER_DATA
+
+
+@pytest.mark.parametrize("data", ["", "no base64", "AAAA", "eNoDAAAAAAE="])
+def test_what_cannot_be_read_is_nothing(data: str) -> None:
+    assert ProviderData(provider="p", model="m", data=data).value() == {}
+
+
+def test_a_key_inside_is_never_kept() -> None:
+    remember("sk-very-secret-key")
+    held = kept("p", "m", {"reasoning_details": [{"text": "the key is sk-very-secret-key"}]})
+    assert held is not None
+    assert (held.data, held.size > 0) == ("", True)
+    assert kept("p", "m", {}) is None
+    harmless = kept("p", "m", {"a": "b"})
+    assert harmless is not None
+    assert harmless.belongs_to("p", "m")
+
+
+@pytest.mark.parametrize(
+    ("detail", "wanted"),
+    [
+        ("Function call is missing a thought_signature in functionCall parts.", True),
+        ("function call default_api:shell in the 4. content block is missing a thought_signature", True),
+        ("Invalid thought signature.", True),
+        ("Missing `reasoning_content` field in the assistant message at message index 2.", True),
+        ("The `reasoning_content` in the thinking mode must be passed back to the API.", True),
+        ("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", True),
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", True),
+        ("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", True),
+        ("property 'reasoning_content' is unsupported", False),
+        ('"qwen" does not support thinking', False),
+        ("Invalid model: x", False),
+    ],
+)
+def test_what_a_server_that_wants_data_says(detail: str, wanted: bool) -> None:
+    assert wants_data(ProviderError("{detail}", code="bad_request", detail=detail)) is wanted
+
+
+def test_a_field_is_named_by_its_whole_name() -> None:
+    assert named_in("reasoning", "'reasoning' is unknown")
+    assert named_in("think", "does not support thinking")
+    assert not named_in("reasoning", "reasoning_effort is unknown")
+
+
+@given(st.lists(JSON, max_size=6))
+def test_strange_details_do_no_harm(details: list[Any]) -> None:
+    parts = ReasoningParts()
+    parts.details(details)
+    for detail in details:
+        if isinstance(detail, dict):
+            parts.thinking(detail)
+        parts.text("reasoning", detail)
+    json.dumps(parts.value())
+
+
+def test_calls_of_one_reply_each_keep_their_own(clock: ManualClock) -> None:
+    call = ToolCall(id="c", name="n", provider_data=ProviderData.pack("p", "m", {"extra_content": {"google": {"thought_signature": "s"}}}))
+    assert ToolCall.model_validate_json(call.model_dump_json()) == call

@@ -1,0 +1,349 @@
+"""A backup holds everything, is proven, and comes back whole."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import shutil
+import signal
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage.copies import archive, backup
+from atelier_desk.storage.copies.archive import BackupInfo, verify
+from atelier_desk.storage.copies.restore import restore
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from tests.storage.damage import closed_database, cut, flip, only
+from tests.storage.programs import run
+from tests.support.clock import ManualClock
+
+
+async def fill(store: Store, datadir: DataDir) -> Workflow:
+    repos = Repositories(store, datadir)
+    workflow = await repos.workflows.create(Workflow(name="kept"))
+    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "# The plan")
+    return workflow
+
+
+@pytest.fixture
+async def made(datadir: DataDir, clock: ManualClock) -> BackupInfo:
+    async with await Store.open(datadir.database, clock=clock) as store:
+        await fill(store, datadir)
+        return await backup.create(store, datadir, datadir.backups / "mine.zip")
+
+
+async def test_create_counts_and_verify_agrees(made: BackupInfo) -> None:
+    assert made.counts["workflow"] == made.counts["report"] == 1
+    assert made.path.stat().st_size == made.size
+    assert made.path.stat().st_mode & 0o777 == 0o600
+    assert await verify(made.path) == made
+    assert [path.name for path in made.path.parent.iterdir()] == ["mine.zip"]
+
+
+async def test_a_backup_is_made_while_the_store_is_in_use(datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        await backup.create(store, datadir, datadir.backups / "one.zip")
+        await fill(store, datadir)
+        second = await backup.create(store, datadir, datadir.backups / "two.zip")
+    assert second.counts["workflow"] == 2
+
+
+async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(made: BackupInfo, datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        await repos.reports.save(Report(workflow_id=workflow.id, name="Later"), "newer")
+        await repos.workflows.update(workflow.id, name="changed")
+    restored = await restore(made.path, datadir)
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        assert workflow.name == "kept"
+        assert await repos.reports.read(workflow.id, "Plan") == "# The plan"
+        assert not (datadir.reports / workflow.id / "Later.md").exists()
+    assert restored.replaced is not None
+    async with await Store.open(restored.replaced / "database") as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
+    assert (restored.replaced / "reports" / workflow.id / "Later.md").read_text() == "newer"
+    assert sorted(path.name for path in datadir.root.iterdir()) == sorted(
+        ["attachments", "backups", "database", "exports", "logs", "models", "reports", "tools"]
+    )
+
+
+async def test_restore_with_the_backups_on_another_file_system(
+    made: BackupInfo, datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    datadir.backups.rename(elsewhere)
+    datadir.backups.symlink_to(elsewhere)
+    rename = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if len({elsewhere in (Path(each).parent.resolve() / "x").parents for each in (source, target)}) == 2:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    restored = await restore(elsewhere / "mine.zip", datadir)
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+    assert restored.replaced is not None
+    assert restored.replaced.parent == datadir.root
+    async with await Store.open(restored.replaced / "database") as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_folder_that_is_a_disk_of_its_own_is_refused_before_anything_is_made_ready(
+    made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
+    with pytest.raises(StorageError, match="disk of its own") as caught:
+        await restore(made.path, datadir)
+    assert caught.value.code == "mounted"
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+
+
+async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
+    made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+    with pytest.raises(StorageError) as caught:
+        await restore(made.path, datadir)
+    assert caught.value.code == "disk_full"
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert (await store.counts())["workflow"] == 1
+
+
+async def test_restore_into_an_empty_data_folder(made: BackupInfo, tmp_path: Path) -> None:
+    other = DataDir(tmp_path / "other")
+    restored = await restore(made.path, other)
+    async with await Store.open(other.database) as store:
+        assert (await store.counts())["workflow"] == 1
+    assert restored.counts == made.counts
+
+
+async def test_restore_replaces_a_damaged_database(made: BackupInfo, datadir: DataDir) -> None:
+    flip(0.05)(only(datadir.database, "*.sst"))
+    await restore(made.path, datadir)
+    async with await Store.open(datadir.database) as store:
+        assert (await store.counts())["workflow"] == 1
+
+
+async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        with pytest.raises(StorageError) as caught:
+            await restore(made.path, datadir)
+        assert caught.value.code == "locked"
+        assert (await store.counts())["workflow"] == 1
+
+
+MOVES = 8
+"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7 the replaced data to
+the backups, 8 ready gone."""
+
+
+@pytest.mark.parametrize("moves", [1, 4, 7])
+async def test_a_restore_that_was_killed_is_finished_or_taken_back_at_the_next_start(
+    made: BackupInfo, datadir: DataDir, moves: int
+) -> None:
+    await check_killed_restore(made, datadir, moves)
+
+
+async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -> None:
+    """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done is left."""
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        await repos.workflows.update(workflow.id, name="changed")
+        await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "newer")
+    killed = await asyncio.to_thread(run, "restore-until-killed", datadir.root, made.path, moves)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    datadir.ensure()  # every start makes the folders that are missing
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        (workflow,) = await repos.workflows.list()
+        found = workflow.name, await repos.reports.read(workflow.id, "Plan")
+        new = moves > 1
+        assert found == (("kept", "# The plan") if new else ("changed", "newer"))
+    assert not list(datadir.root.glob("*ing-*"))
+    replaced = list(datadir.backups.glob("replaced-*"))
+    assert len(replaced) == new
+    if new:
+        assert (replaced[0] / "reports" / workflow.id / "Plan.md").read_text() == "newer"
+        async with await Store.open(replaced[0] / "database") as store:
+            assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
+
+
+async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: BackupInfo, datadir: DataDir) -> None:
+    job = asyncio.ensure_future(restore(made.path, datadir))
+    while not list(datadir.root.glob("unpacking-*")):
+        await asyncio.sleep(0)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert not list(datadir.root.glob("*ing-*"))
+    assert not list(datadir.backups.glob("replaced-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+
+
+@pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])
+async def test_a_damaged_backup_is_refused_and_nothing_changes(made: BackupInfo, datadir: DataDir, damage: object) -> None:
+    assert callable(damage)
+    damage(made.path)
+    with pytest.raises(StorageError) as caught:
+        await verify(made.path)
+    assert caught.value.code == "damaged"
+    with pytest.raises(StorageError) as caught:
+        await restore(made.path, datadir)
+    assert caught.value.code == "damaged"
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_backup_that_lacks_rows_is_refused(made: BackupInfo, tmp_path: Path) -> None:
+    changed = rewrite(made.path, tmp_path / "changed.zip", counts={**made.counts, "workflow": 5})
+    with pytest.raises(StorageError, match="workflow: 1/5"):
+        await verify(changed)
+
+
+async def test_a_backup_of_a_newer_program_is_refused(made: BackupInfo, tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as caught:
+        await verify(rewrite(made.path, tmp_path / "newer.zip", format=99))
+    assert caught.value.code == "newer_schema"
+
+
+async def test_names_that_leave_the_folder_are_refused(made: BackupInfo, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made.path, "a") as archive:
+        archive.writestr("../../escaped", "x")
+    with pytest.raises(StorageError) as caught:
+        await verify(made.path)
+    assert caught.value.code == "damaged"
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all"])
+async def test_other_files_are_no_backups(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.zip").write_bytes(content)
+    for path in (tmp_path / "x.zip", tmp_path / "missing.zip"):
+        with pytest.raises(StorageError) as caught:
+            await verify(path)
+        assert caught.value.code == "damaged"
+
+
+async def test_an_existing_file_is_never_overwritten(made: BackupInfo, datadir: DataDir) -> None:
+    async with await Store.open(datadir.database) as store:
+        with pytest.raises(ConflictError):
+            await backup.create(store, datadir, made.path)
+
+
+async def test_a_copy_that_does_not_match_is_deleted(tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    await closed_database(datadir.database)
+    pack = archive.pack
+
+    def pack_something_else(database: Path, root: Path, target: Path, manifest: dict[str, object]) -> None:
+        pack(database, root, target, {**manifest, "counts": {"workflow": 1}})
+
+    monkeypatch.setattr(backup, "pack", pack_something_else)
+    async with await Store.open(datadir.database) as store:
+        with pytest.raises(StorageError, match="Try again"):
+            await backup.create(store, datadir, tmp_path / "wrong.zip")
+    assert not (tmp_path / "wrong.zip").exists()
+
+
+async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path: Path) -> None:
+    (datadir.tools / "mine.py").write_text("print('mine')")
+    (datadir.tools / "folder").mkdir()
+    (datadir.tools / "folder" / "LOCK").write_bytes(b"a name that only the database's folder leaves out")
+    (datadir.attachments / "été.png").write_bytes(bytes(range(256)))
+    (datadir.models / "big.gguf").write_bytes(b"weights are downloaded again")
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        await repos.settings.save(Settings(font_scale=150, confirmed_tools={"mine.py": "hash"}))
+        made = await backup.create(store, datadir, tmp_path / "b.zip")
+    assert made.files == len([path for path in datadir.database.rglob("*") if path.is_file() and path.name != "LOCK"]) + 3
+    (datadir.tools / "mine.py").write_text("changed")
+    (datadir.tools / "later.py").write_text("later")
+    (datadir.attachments / "été.png").unlink()
+    restored = await restore(made.path, datadir)
+    assert sorted(path.name for path in datadir.tools.rglob("*")) == ["LOCK", "folder", "mine.py"]
+    assert (datadir.tools / "mine.py").read_text() == "print('mine')"
+    assert (datadir.attachments / "été.png").read_bytes() == bytes(range(256))
+    assert (datadir.models / "big.gguf").exists()
+    assert restored.replaced is not None
+    assert (restored.replaced / "tools" / "later.py").read_text() == "later"
+    async with await Store.open(datadir.database) as store:
+        settings = await Repositories(store, datadir).settings.load()
+        assert (settings.font_scale, settings.confirmed_tools) == (150, {"mine.py": "hash"})
+
+
+async def test_a_report_that_was_damaged_before_is_kept_and_named(datadir: DataDir, tmp_path: Path) -> None:
+    async with await Store.open(datadir.database) as store:
+        workflow = await fill(store, datadir)
+        (datadir.reports / workflow.id / "Plan.md").write_text("# The plaN")
+        made = await backup.create(store, datadir, tmp_path / "b.zip")
+    assert made.damaged == (f"{workflow.id}/Plan.md",)
+    assert (await verify(made.path)).damaged == made.damaged
+    await restore(made.path, datadir)
+    assert (datadir.reports / workflow.id / "Plan.md").read_text() == "# The plaN"
+
+
+def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> None:
+    """In what the zip's own checksums cover and in what they do not: names, times, flags, sizes, the seal itself."""
+    (datadir.reports / "w").mkdir()
+    (datadir.reports / "w" / "Plan.md").write_text("# The plan")
+    path = tmp_path / "b.zip"
+    archive.pack(tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
+    whole = path.read_bytes()
+    assert archive._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
+    for position in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << (position % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(StorageError) as caught:
+            archive._unpack(path, new_folder(tmp_path / "damaged"))
+        assert caught.value.code in {"damaged", "newer_schema"}, position
+
+
+async def test_a_damaged_file_is_named(made: BackupInfo, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made.path) as archive:
+        name = next(item.filename for item in archive.infolist() if item.filename.endswith("Plan.md"))
+    for content in (b"# The plaN", None):
+        with pytest.raises(StorageError, match=name):
+            await verify(rewrite(made.path, tmp_path / "changed.zip", {name: content}))
+
+
+def new_folder(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def rewrite(source: Path, target: Path, files: dict[str, bytes | None] | None = None, **changes: object) -> Path:
+    """A copy of a backup with another list of contents, other files or (None) without them; its seal is right."""
+    with target.open("w+b") as file:
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(file, "w") as new:
+            for item in old.infolist():
+                content = (files or {}).get(item.filename, old.read(item))
+                if item.filename == archive.MANIFEST:
+                    content = json.dumps({**json.loads(old.read(item)), **changes}).encode()
+                if content is not None:
+                    new.writestr(item, content)
+            new.comment = bytes(archive.SEAL_BYTES)
+        file.write(archive._seal(file))
+    return target

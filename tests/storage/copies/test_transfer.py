@@ -1,0 +1,203 @@
+"""The logical export is exact, readable and careful."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.events.run import RunEvent, UserMessage
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
+from atelier_desk.storage.copies import transfer
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.commit import Commit
+from tests.storage.strategies import JSON, TIMES
+
+BIG = {"big": 2**70}
+
+
+async def fill(repos: Repositories, messages: int = 3) -> Workflow:
+    """Something in nearly every table."""
+    workflow = await repos.workflows.create(Workflow(name="été \0 'x'", head_run_id="run", folders=("/a", "/b")))
+    run = Run(id="run", workflow_id=workflow.id)
+    await repos.journal.commit(
+        Commit(
+            events=(RunEvent(workflow_id=workflow.id, run_id="run", seq=1, body=UserMessage(content="é")),),
+            runs=(run,),
+            messages=tuple(
+                Message(
+                    workflow_id=workflow.id, run_id="run", seq=seq, role=MessageRole.USER, content=f"message {seq}", details={"big": 2**70}
+                )
+                for seq in range(1, messages + 1)
+            ),
+            executions=(ToolExecution(id="run:c", workflow_id=workflow.id, run_id="run", call_id="c", tool="t", result={"a": None}),),
+            approvals=(ApprovalRequest(workflow_id=workflow.id, run_id="run", call_id="c", tool="t", arguments={"a": None}),),
+            frames=(PromptFrame(id="frame", workflow_id=workflow.id, system="é"),),
+            tasks=(Task(workflow_id=workflow.id, name="task"),),
+        )
+    )
+    await repos.memories.save(
+        Memory(type=MemoryType.KNOWLEDGE, content="fact", workflow_id=workflow.id, embedder="e"), np.array([0.5, -1.0])
+    )
+    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "# Plan")
+    await repos.providers.save(ProviderConfig(name="p", kind="ollama"))
+    await repos.models.save(ModelInfo(provider="p", name="m:1/x", price_input=0.5))
+    await repos.agents.save(Agent(config=AgentConfig(name="A", provider="p", model="m")))
+    return workflow
+
+
+def content(folder: Path) -> dict[str, Any]:
+    """Every exported file but the time of the export."""
+    found: dict[str, Any] = {path.name: path.read_text() for path in folder.glob("*.jsonl")}
+    manifest = json.loads((folder / transfer.MANIFEST).read_text())
+    return {**found, "manifest": {**manifest, "created_at": ""}}
+
+
+async def test_export_and_import_are_exact(repos: Repositories, tmp_path: Path) -> None:
+    workflow = await fill(repos)
+    written = await transfer.export_jsonl(repos.store, tmp_path / "one", datadir=repos.datadir)
+    other_dir = DataDir(tmp_path / "other").ensure()
+    async with await Store.open(other_dir.database) as store:
+        read = await transfer.import_jsonl(store, tmp_path / "one", datadir=other_dir)
+        assert read.counts == written.counts
+        other = Repositories(store, other_dir)
+        assert await other.workflows.list() == await repos.workflows.list()
+        assert await other.messages.page(workflow.id) == await repos.messages.page(workflow.id)
+        assert await other.reports.read(workflow.id, "Plan") == "# Plan"
+        assert (await other.memories.vectors("e"))[1].tolist() == [[0.5, -1.0]]
+        assert (await other.workflows.search("message"))[0].kind == "message", "the search index was built"
+        await transfer.export_jsonl(store, tmp_path / "two", datadir=other_dir)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+async def test_more_rows_than_a_page(repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "PAGE", 7)
+    await fill(repos, messages=50)
+    seen: list[int] = []
+    written = await transfer.export_jsonl(repos.store, tmp_path / "out", progress=seen.append)
+    assert written.counts["message"] == 50
+    assert seen == sorted(seen)
+    assert seen[-1] == sum(written.counts.values())
+    async with await Store.open(None) as store:
+        assert (await transfer.import_jsonl(store, tmp_path / "out")).counts["message"] == 50
+
+
+async def test_one_table_a_file_of_json_lines(repos: Repositories, tmp_path: Path) -> None:
+    await fill(repos)
+    written = await transfer.export_jsonl(repos.store, tmp_path / "out")
+    assert {path.stem for path in (tmp_path / "out").glob("*.jsonl")} == set(written.counts)
+    lines = (tmp_path / "out" / "message.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["seq"] for line in lines) == [1, 2, 3]
+    assert "back" not in json.loads(lines[0]), "what the schema computes is not exported"
+
+
+async def test_an_export_of_a_newer_version_is_refused(store: Store, tmp_path: Path) -> None:
+    await transfer.export_jsonl(store, tmp_path / "out")
+    for change in ({"schema": 99}, {"format": 99}):
+        manifest = json.loads((tmp_path / "out" / transfer.MANIFEST).read_text())
+        folder = tmp_path / f"newer {next(iter(change))}"
+        folder.mkdir()
+        (folder / transfer.MANIFEST).write_text(json.dumps({**manifest, **change}))
+        with pytest.raises(StorageError) as caught:
+            await transfer.import_jsonl(store, folder)
+        assert caught.value.code == "newer_schema"
+
+
+@pytest.mark.parametrize("kind", ["cut line", "missing line", "missing file", "unknown table", "no manifest", "bad name"])
+async def test_a_damaged_export_leaves_the_database_empty(repos: Repositories, tmp_path: Path, kind: str) -> None:
+    await fill(repos)
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    messages, manifest = folder / "message.jsonl", folder / transfer.MANIFEST
+    if kind == "cut line":
+        messages.write_bytes(messages.read_bytes()[:-20])
+    elif kind == "missing line":
+        messages.write_text("\n".join(messages.read_text().splitlines()[:-1]) + "\n")
+    elif kind == "missing file":
+        messages.unlink()
+    elif kind == "no manifest":
+        manifest.unlink()
+    else:
+        listed = json.loads(manifest.read_text())
+        listed["counts"]["strange" if kind == "unknown table" else "x; DELETE workflow"] = 1
+        manifest.write_text(json.dumps(listed))
+    async with await Store.open(None) as store:
+        with pytest.raises(StorageError) as caught:
+            await transfer.import_jsonl(store, folder)
+        assert caught.value.code == "damaged"
+        assert sum(count for table, count in (await store.counts()).items() if table != "schema_version") == 0
+
+
+async def test_import_refuses_a_database_in_use_and_export_a_folder_in_use(repos: Repositories, tmp_path: Path) -> None:
+    await fill(repos)
+    await transfer.export_jsonl(repos.store, tmp_path / "out")
+    with pytest.raises(ConflictError):
+        await transfer.import_jsonl(repos.store, tmp_path / "out")
+    with pytest.raises(ConflictError):
+        await transfer.export_jsonl(repos.store, tmp_path / "out")
+    assert len(await repos.workflows.list()) == 1
+
+
+VALUES = st.recursive(
+    JSON
+    | TIMES
+    | st.binary(max_size=20)
+    | st.builds(record, st.just("run"), st.text(min_size=1) | st.lists(st.text(), min_size=1, max_size=2)),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.sampled_from(["$time", "$bytes", "$object"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_any_value_survives_json(value: Any) -> None:
+    assert transfer.from_plain(json.loads(json.dumps(transfer.to_plain(value)))) == value
+
+
+def test_times_are_readable() -> None:
+    assert transfer.to_plain(datetime(2026, 1, 2, tzinfo=UTC)) == {"$time": "2026-01-02T00:00:00+00:00"}
+
+
+async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_taken_out(repos: Repositories, tmp_path: Path) -> None:
+    workflow = await fill(repos)
+    (repos.datadir.tools / "mine.py").write_text("mine")
+    (repos.datadir.attachments / "a.png").write_bytes(b"picture")
+    await transfer.export_jsonl(repos.store, tmp_path / "one", datadir=repos.datadir)
+    report = tmp_path / "one" / "reports" / workflow.id / "Plan.md"
+    report.write_text("# Changed")
+    manifest = tmp_path / "one" / transfer.MANIFEST
+    other_dir = DataDir(tmp_path / "other").ensure()
+    async with await Store.open(other_dir.database) as store:
+        with pytest.raises(StorageError) as caught:
+            await transfer.import_jsonl(store, tmp_path / "one", datadir=other_dir)
+        assert (caught.value.code, caught.value.params["path"]) == ("damaged", report)
+        assert (await store.counts())["workflow"] == 0
+        listed = json.loads(manifest.read_text())
+        del listed["files"][f"reports/{workflow.id}/Plan.md"]
+        manifest.write_text(json.dumps(listed))
+        await transfer.import_jsonl(store, tmp_path / "one", datadir=other_dir)
+        assert (other_dir.tools / "mine.py").read_text() == "mine"
+        assert (other_dir.attachments / "a.png").read_bytes() == b"picture"
+        other = Repositories(store, other_dir)
+        with pytest.raises(StorageError) as caught:
+            await other.reports.read(workflow.id, "Plan")
+        assert caught.value.code == "damaged_file"
+        await other.reports.accept(workflow.id, "Plan")
+        assert await other.reports.read(workflow.id, "Plan") == "# Changed"

@@ -1,0 +1,192 @@
+"""One lock of a data folder, whatever is deleted, forked or killed meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.copies.restore import restore
+from atelier_desk.storage.folder import lock
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.store import Store
+from tests.chaos.restoring import race
+from tests.storage.damage import closed_database
+from tests.storage.programs import start
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks a file, which cannot be deleted while it is open")
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody in these tests is about to go."""
+    monkeypatch.setattr(lock, "WAIT_S", 0.2)
+
+
+async def refused(folder: Path) -> bool:
+    try:
+        (await FolderLock.acquire(folder)).release()
+    except StorageError as error:
+        return error.code == "locked" and error.recoverable and str(folder) in str(error)
+    return False
+
+
+async def test_it_is_exclusive_and_can_be_taken_again(tmp_path: Path) -> None:
+    held = await FolderLock.acquire(tmp_path / "new" / "folder")
+    assert await refused(tmp_path / "new" / "folder")
+    held.release()
+    held.release()
+    assert not await refused(tmp_path / "new" / "folder")
+
+
+async def test_a_store_holds_it_until_it_is_closed_and_can_be_opened_again(datadir: DataDir) -> None:
+    for _ in range(2):
+        async with await Store.open(datadir.database):
+            assert await refused(datadir.root)
+        assert not await refused(datadir.root)
+
+
+async def test_a_store_that_cannot_be_opened_gives_it_back(datadir: DataDir) -> None:
+    datadir.database.mkdir()
+    (datadir.database / "anything").touch()
+    with pytest.raises(StorageError):
+        await Store.open(datadir.database)
+    assert not await refused(datadir.root)
+
+
+async def test_cancelling_an_opening_gives_it_back_with_the_database_closed(datadir: DataDir) -> None:
+    await closed_database(datadir.database)
+    for turns in (1, 5, 40, 200):
+        job = asyncio.ensure_future(Store.open(datadir.database))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        await (await Store.open(datadir.database)).close()
+
+
+@posix
+@pytest.mark.parametrize("deleted", ["database/LOCK", ".lock", "holder.json"])
+async def test_deleting_files_does_not_let_a_second_process_in(datadir: DataDir, deleted: str) -> None:
+    holder = await asyncio.to_thread(start, "hold", datadir.database)
+    try:
+        assert holder.stdout is not None
+        assert (await asyncio.to_thread(holder.stdout.readline)).strip() == "open"
+        (datadir.root / deleted).unlink(missing_ok=True)
+        with pytest.raises(StorageError) as caught:
+            await Store.open(datadir.database)
+        assert caught.value.code == "locked"
+    finally:
+        await asyncio.to_thread(holder.communicate, "end\n", 30)
+
+
+async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadir: DataDir, tmp_path: Path) -> None:
+    """A swap that was begun is left alone by whoever has no lock."""
+    (datadir.root / "restoring-1" / "database").mkdir(parents=True)
+    (datadir.root / "unpacking-1").mkdir()
+    held = await FolderLock.acquire(datadir.root)
+    for attempt in (Store.open(datadir.database), restore(tmp_path / "any.zip", datadir)):
+        with pytest.raises(StorageError) as caught:
+            await attempt
+        assert caught.value.code == "locked"
+    held.release()
+    assert sorted(path.name for path in datadir.root.glob("*ing-*")) == ["restoring-1", "unpacking-1"]
+    assert not datadir.database.exists()
+
+
+@posix
+async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: DataDir) -> None:
+    """The helper that reads the database holds the lock too, and ends by itself when its parent is gone."""
+    await closed_database(datadir.database)
+    holder = await asyncio.to_thread(start, "verify-for-ever", datadir.database)
+    assert holder.stdout is not None
+    assert (await asyncio.to_thread(holder.stdout.readline)).strip() == "locked"
+    import psutil
+
+    process = psutil.Process(holder.pid)
+    while not (helpers := process.children()):
+        await asyncio.sleep(0.01)
+    helpers[0].send_signal(signal.SIGSTOP)
+    holder.kill()
+    await asyncio.to_thread(holder.communicate)
+    assert await refused(datadir.root), "the helper has the files open"
+    helpers[0].send_signal(signal.SIGCONT)
+    await asyncio.to_thread(psutil.wait_procs, helpers, 30)
+    async with await Store.open(datadir.database) as store:
+        assert (await store.counts())["workflow"] > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+async def test_a_forked_child_does_not_keep_it(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, os, sys, time\nfrom pathlib import Path\nfrom atelier_desk.storage.folder.lock import FolderLock\n"
+        "lock = asyncio.run(FolderLock.acquire(Path(sys.argv[1])))\n"
+        "if os.fork() == 0:\n    sys.stdin.read(1)\n    os._exit(0)\n"
+        "print('forked', flush=True)\nos._exit(0)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert parent.stdout.readline().strip() == "forked"
+    parent.wait(30)
+    assert not await refused(tmp_path)
+    parent.communicate("x", 30)
+
+
+@posix
+async def test_a_folder_that_cannot_be_locked_has_a_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on NFS, where only a file that is open for writing can be locked."""
+    import errno
+    import fcntl
+
+    real = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        if not fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_RDWR:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    held = await FolderLock.acquire(tmp_path)
+    assert (tmp_path / lock.FILE).exists()
+    assert await refused(tmp_path)
+    held.release()
+    assert not await refused(tmp_path)
+
+
+async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
+    import threading
+
+    go, begun, ended = threading.Event(), asyncio.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go.wait(30)
+        ended.append(True)
+
+    job = asyncio.ensure_future(shielded(work))
+    await begun.wait()
+    job.cancel()
+    await asyncio.sleep(0)
+    assert not job.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert ended
+
+
+@posix
+@pytest.mark.timeout(300)
+async def test_restores_against_starting_runs_and_openers(tmp_path: Path) -> None:
+    """A sample of ``tests/chaos/test_restore.py``."""
+    figures = await asyncio.to_thread(race, tmp_path, 3)
+    assert figures.restores >= 3
+    assert not figures.broken

@@ -1,0 +1,204 @@
+"""The single writer groups transactions, keeps each atomic, and retries what can be retried."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import tables
+from atelier_desk.storage.engine import Outcome
+from atelier_desk.storage.repositories.base import guard, insert_all, upsert
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.writer import Statement, Writer, rename
+from tests.support.clock import ManualClock
+
+
+class Recorder:
+    """An engine that answers every request with success, or with what a test prepared, and remembers the requests."""
+
+    path = None
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.failures: list[str] = []
+        self.gate: asyncio.Event | None = None
+
+    def log_bytes(self) -> int:
+        return 0
+
+    async def run(self, sql: str, params: dict[str, Any]) -> list[Outcome]:
+        self.requests.append(sql)
+        if self.gate is not None:
+            await self.gate.wait()
+        statements = sql.count(";\n") + 1
+        if self.failures:
+            return [Outcome(True, None), *([Outcome(False, self.failures.pop(0))] * (statements - 1))]
+        return [Outcome(True, index) for index in range(statements)]
+
+
+def set_name(workflow_id: str, name: str) -> Statement:
+    return Statement("UPDATE $row SET name = $name RETURN NONE", {"row": record("workflow", workflow_id), "name": name})
+
+
+async def count(store: Store) -> int:
+    rows = await store.query("SELECT count() AS n FROM workflow GROUP ALL")
+    return rows[0]["n"] if rows else 0
+
+
+def test_renaming_touches_parameters_alone() -> None:
+    renamed = rename(Statement("UPDATE $row SET a = $a, b = $ab, c = $value", {"row": 1, "a": 2, "ab": 3}), "s1_")
+    assert renamed.sql == "UPDATE $s1_row SET a = $s1_a, b = $s1_ab, c = $value"
+    assert renamed.params == {"s1_row": 1, "s1_a": 2, "s1_ab": 3}
+
+
+async def test_what_waits_together_shares_one_commit(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.gate = asyncio.Event()
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    waiting = [asyncio.ensure_future(writer.transact([set_name("w", str(number))])) for number in range(20)]
+    while not engine.requests:
+        await asyncio.sleep(0)
+    engine.gate.set()
+    await asyncio.gather(*waiting)
+    await writer.close()
+    assert [request.count("UPDATE") for request in engine.requests] in ([20], [1, 19])
+
+
+async def test_each_transaction_gets_its_own_results(clock: ManualClock) -> None:
+    writer = Writer(Recorder(), clock)  # type: ignore[arg-type]
+    first, second = await asyncio.gather(writer.transact([set_name("a", "x")] * 2), writer.transact([set_name("b", "y")]))
+    await writer.close()
+    assert (first, second) == ([1, 2], [3])
+
+
+async def test_one_bad_transaction_of_a_group_fails_alone(disk_store: Store) -> None:
+    good = [Workflow(name=f"good {number}") for number in range(10)]
+    bad = Statement("CREATE $row SET nonsense = 1", {"row": record("workflow", "bad")})
+    jobs = [disk_store.write(*insert_all(tables.WORKFLOWS, [each])) for each in good]
+    jobs.insert(5, disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="half")), bad))
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert [type(result) for result in results] == [type(None)] * 5 + [StorageError] + [type(None)] * 5
+    assert await count(disk_store) == 10, "nothing of the bad transaction is kept, everything of the others is"
+
+
+async def test_a_guard_refuses_only_its_own_transaction(disk_store: Store) -> None:
+    kept = Workflow(name="kept")
+    await disk_store.write(upsert(tables.WORKFLOWS, kept))
+    results = await asyncio.gather(
+        disk_store.write(guard(kept.id), set_name(kept.id, "new")),
+        disk_store.write(guard("gone"), set_name(kept.id, "never")),
+        return_exceptions=True,
+    )
+    assert results[0] is None
+    assert isinstance(results[1], NotFoundError)
+    assert (await disk_store.query("SELECT VALUE name FROM workflow")) == ["new"]
+
+
+async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.failures = ["Cannot COMMIT: Transaction conflict. This transaction can be retried"] * 3
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    await clock.settle()
+    assert not job.done()
+    assert clock.sleepers == 1
+    await clock.advance(1)
+    assert await job == [1]
+    assert len(engine.requests) == 4
+    await writer.close()
+
+
+async def test_retries_end(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.failures = ["This transaction can be retried"] * 100
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    while not job.done():
+        await clock.advance(10)
+    with pytest.raises(StorageError) as caught:
+        await job
+    assert caught.value.recoverable
+    assert len(engine.requests) == 8
+    await writer.close()
+
+
+async def test_cancelling_before_the_start_takes_a_transaction_back(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.gate = asyncio.Event()
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    first = asyncio.ensure_future(writer.transact([set_name("w", "first")]))
+    while not engine.requests:
+        await asyncio.sleep(0)
+    second = asyncio.ensure_future(writer.transact([set_name("w", "second")]))
+    await asyncio.sleep(0)
+    second.cancel()
+    engine.gate.set()
+    await first
+    await writer.close()
+    assert len(engine.requests) == 1
+
+
+async def test_cancelling_during_the_commit_leaves_it_whole(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.gate = asyncio.Event()
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    while not engine.requests:
+        await asyncio.sleep(0)
+    job.cancel()
+    engine.gate.set()
+    await writer.drain()
+    after = await writer.transact([set_name("w", "y")])
+    await writer.close()
+    assert after == [1]
+
+
+async def test_closing_finishes_the_queue_and_takes_no_more(clock: ManualClock) -> None:
+    engine = Recorder()
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    await asyncio.sleep(0)
+    await writer.close()
+    assert await job == [1]
+    with pytest.raises(StorageError, match="closed"):
+        await writer.transact([set_name("w", "x")])
+
+
+@pytest.mark.parametrize("sql", ["RETURN 1", " begin", "COMMIT", "cancel;"])
+async def test_statements_that_would_end_the_shared_transaction_are_refused(store: Store, sql: str) -> None:
+    with pytest.raises(StorageError, match="shared transaction"):
+        await store.write(Statement(sql, {}))
+
+
+async def test_quiet_holds_writes_back(disk_store: Store) -> None:
+    async with disk_store.quiet():
+        job = asyncio.ensure_future(disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="late"))))
+        await asyncio.sleep(0)
+        assert await count(disk_store) == 0
+        assert not job.done()
+    await job
+    assert await count(disk_store) == 1
+
+
+async def test_concurrent_additions_are_all_kept(disk_store: Store) -> None:
+    workflow = Workflow(name="counted", stream_seq=0)
+    await disk_store.write(upsert(tables.WORKFLOWS, workflow))
+    add = Statement("UPDATE $row SET stream_seq += 1 RETURN NONE", {"row": record("workflow", workflow.id)})
+    await asyncio.gather(*(disk_store.write(add) for _ in range(200)))
+    assert await disk_store.query("SELECT VALUE stream_seq FROM workflow") == [200]
+
+
+async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_store: Store) -> None:
+    unsendable = Statement("CREATE $row CONTENT $content", {"row": record("workflow", "x"), "content": {"name": object()}})
+    results = await asyncio.gather(
+        disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="good"))), disk_store.write(unsendable), return_exceptions=True
+    )
+    assert results[0] is None
+    assert isinstance(results[1], Exception)
+    await disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="after")))
+    assert await count(disk_store) == 2
