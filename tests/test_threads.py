@@ -57,8 +57,7 @@ async def test_what_waits_for_a_thread_and_is_cancelled_never_runs() -> None:
     first = loop.run_in_executor(threads, release.wait, 60)
     second = loop.run_in_executor(threads, ran.append, "second")
     second.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await second  # the executor hears of it in the loop's next round
+    await asyncio.sleep(0)  # the executor hears of it in the loop's next round
     release.set()
     assert await first
     await loop.run_in_executor(threads, ran.append, "third")

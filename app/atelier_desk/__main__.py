@@ -46,7 +46,7 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
     utf8_streams()
     sys.stderr.write(_("The desktop cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
     if sys.stdin is not None and sys.stdin.isatty():
-        sys.stderr.write(_("Opening the conversation in this terminal instead (atelier chat).") + "\n")
+        sys.stderr.write(_("Opening the chat in this terminal instead (atelier chat).") + "\n")
         command = ["chat"]
     else:
         sys.stderr.write(_("There is no terminal either; running one example with the built-in model: {goal}", goal=EXAMPLE_GOAL) + "\n")

@@ -20,6 +20,7 @@ from typing import Any
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
@@ -31,9 +32,11 @@ from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.tools.base import AskUser, ToolContext
+from atelier_desk.tools.base import AskUser, ToolContext, ToolResult
 from atelier_desk.tools.core.expression import evaluate
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.services import ToolServices
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
 TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]
@@ -48,6 +51,7 @@ class Bench:
         self.registry = registry
         self.context = context
         self.data = data
+        self.kept: dict[str, Task] = {}
 
     async def seed(self) -> None:
         """The memories and tasks the prompts ask for."""
@@ -60,7 +64,12 @@ class Bench:
         outcome = await self.registry.execute(name, arguments, replace(self.context, call_id=new_id()))
         if isinstance(outcome, AskUser):
             return {"success": True, "selectedOptions": [option.id for option in outcome.question.options[:1]], "textResponse": "this one"}
+        assert isinstance(outcome, ToolResult)
+        self.kept |= {changed.task.id: changed.task for changed in outcome.tasks}
         return outcome.data
+
+    async def tasks(self) -> dict[str, Task]:
+        return self.kept
 
     async def reply(self, *messages: ChatMessage) -> ChatReply:
         tools = tuple(self.registry.get_definitions_by_names(TOOLS))
@@ -146,11 +155,10 @@ async def measure(name: str, *, show: bool) -> tuple[int, int]:
             workflow_id=workflow.id,
             run_id=new_id(),
             call_id="",
-            tasks=repos.tasks,
-            memories=repos.memories,
-            memory_search=MemorySearch(repos.memories, embedder, clock),
+            tasks=lambda: bench.tasks(),
         )
-        bench = Bench(GuidedModel(provider, embedder), create_default_tool_registry(), context, data)
+        services = ToolServices(memories=repos.memories, memory_search=MemorySearch(repos.memories, embedder, clock))
+        bench = Bench(GuidedModel(provider, embedder), create_default_tool_registry(services), context, data)
         try:
             await bench.seed()
             right = 0

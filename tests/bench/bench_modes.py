@@ -16,7 +16,8 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.services.prompt_cost import prompt_cost
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
@@ -122,7 +122,7 @@ async def measure(quick: bool) -> dict[str, Any]:
         name = "fsync" if fsync else "no_fsync"
         with tempfile.TemporaryDirectory() as folder:
             async with FakeOpenAI() as server, Atelier.open(Path(folder), fsync=fsync, vault=KeyVault(environ={})) as atelier:
-                config = ProviderConfig(name="bench", kind=ProviderKind.OPENAI, base_url=server.url)
+                config = ProviderConfig(name="bench", kind="openai", base_url=server.url)
                 await atelier.providers.save(config)
                 await whole_runs(atelier, server, 3)
                 baseline = await bare_requests(server, runs)

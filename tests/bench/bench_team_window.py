@@ -160,12 +160,12 @@ class Probe:
     async def _team(self) -> str:
         bridge, window = self.program.bridge, self.program.window
         for name in ("Writer", "Worker"):
-            await bridge.call(lambda a, name=name: a.agents.save(_agent(name)))
-        workflow = await bridge.call(lambda a: a.workflows.create("A team"))
+            await bridge.engine.agents.save(_agent(name))
+        workflow = await bridge.engine.workflows.create("A team")
         window.chat.open_workflow(workflow.id)
         await asyncio.sleep(0.7)
         self.ticker.start()
-        await bridge.call(lambda a: a.runs.send(workflow.id, "Look at everything.", agent=_agent("Lead")))
+        await bridge.engine.runs.send(workflow.id, "Look at everything.", agent=_agent("Lead"))
         await asyncio.wait_for(self._reported.wait(), WAIT_S)
         self.found["stream"] = self.ticker.stop()
         self.ticker.start()

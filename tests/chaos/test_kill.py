@@ -90,3 +90,13 @@ def test_kill_at_a_fault_point(point: str, tmp_path: Path) -> None:
 def test_kills_at_random_moments(tmp_path: Path) -> None:
     kill_at_random(tmp_path, WORKER, KILLS, 0.35, 20261121, FIGURES, check)
     assert FIGURES.kills >= KILLS
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("point", ["before_commit:approval_decided", "after_commit:approval_decided"])
+def test_kill_while_a_standing_rule_is_made(point: str, tmp_path: Path) -> None:
+    """The rule and the decision it came with are there together, or neither is."""
+    world = World(tmp_path, "tests.chaos.approval_worker")
+    kill_at(world, point, 1, FIGURES)
+    assert world.status == "completed"
+    assert world.effects() == ["once"]

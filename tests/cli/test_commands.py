@@ -372,7 +372,7 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
         chatting = asyncio.create_task(execute(atelier, ["chat"], terminal))
         typed.put_nowait("hello")
         await model.asked.wait()
-        interrupt = terminal.on_interrupt
+        interrupt = terminal.on_ctrl_c
         assert interrupt is not None
         assert interrupt() is True
         while len(terminal.asked) < 2:
@@ -390,7 +390,7 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
         assert interrupt() is False
         typed.put_nowait(None)
         assert await chatting == 0
-        assert terminal.on_interrupt is None
+        assert terminal.on_ctrl_c is None
 
 
 def test_chat_goes_on_with_what_waits(cli: Cli) -> None:

@@ -12,12 +12,11 @@ import pytest
 from atelier_desk import i18n
 from atelier_desk.cli import agent_options
 from atelier_desk.cli.argparse_words import WORDS
-from atelier_desk.cli.commands import memory, providers
+from atelier_desk.cli.commands import memory
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.parser import HelpShown, Usage, parse
 from atelier_desk.domain.agent import ApprovalMode, Effort, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
-from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
@@ -127,7 +126,6 @@ def test_the_choices_are_the_domain_s() -> None:
     assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
     assert set(agent_options.EFFORTS) == {effort.value for effort in Effort}
     assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
-    assert set(providers.KINDS) == {kind.value for kind in ProviderKind}
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.provider import ProviderKind
 from tests.support.servers.base import Call, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -19,10 +18,10 @@ from tests.support.servers.openai import FakeOpenAI
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 PROMPT = "What is 12*7? Use the calculator."
-SERVERS: dict[ProviderKind, type[Any]] = {
-    ProviderKind.OPENAI: FakeOpenAI,
-    ProviderKind.MISTRAL: FakeMistral,
-    ProviderKind.OLLAMA: FakeOllama,
+SERVERS: dict[str, type[Any]] = {
+    "openai": FakeOpenAI,
+    "mistral": FakeMistral,
+    "ollama": FakeOllama,
 }
 
 
@@ -39,10 +38,10 @@ async def atelier(data: Path, *argv: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_run_over_a_server(kind: ProviderKind, tmp_path: Path) -> None:
+async def test_run_over_a_server(kind: str, tmp_path: Path) -> None:
     async with SERVERS[kind]() as server:
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
-        options = ["--kind", kind.value, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
+        options = ["--kind", kind, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
         assert (await atelier(tmp_path, "providers", "add", "server", *options))[0] == 0
         run = ["run", PROMPT, "--provider", "server", "--model", "test-model", "--tools", "CalculatorTool", "--tool-dialect", "native"]
         status, out = await atelier(tmp_path, *run, "--json")
@@ -57,7 +56,7 @@ async def test_run_over_a_server(kind: ProviderKind, tmp_path: Path) -> None:
 async def test_an_agent_that_lists_no_control_tool_gives_up_and_the_program_says_so(tmp_path: Path) -> None:
     async with FakeOpenAI() as server:
         server.script(Reply(calls=[Call("task_abandon", {"reason": "There is no such file."}, id="c1")]))
-        options = ["--kind", ProviderKind.OPENAI.value, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
+        options = ["--kind", "openai", "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
         assert (await atelier(tmp_path, "providers", "add", "server", *options))[0] == 0
         run = ["run", "Restore it.", "--provider", "server", "--model", "test-model", "--tools", "CalculatorTool"]
         status, out = await atelier(tmp_path, *run, "--tool-mode", "direct", "--tool-dialect", "native", "--json")

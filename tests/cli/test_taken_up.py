@@ -85,8 +85,8 @@ async def test_ctrl_c_in_a_chat_leaves_a_run_of_somebody_else_at_work(opened: Op
         terminal = Typing()
         chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
         await terminal.until_noted("The run is at work already.")
-        assert terminal.on_interrupt is not None
-        assert terminal.on_interrupt() is True
+        assert terminal.on_ctrl_c is not None
+        assert terminal.on_ctrl_c() is True
         assert "goes on" in terminal.err
         terminal.typed.put_nowait("/quit")
         assert await chatting == 0, terminal.err

@@ -11,20 +11,43 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QPlainTextEdit
+from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.bridge import Bridge, coalesce
+from atelier_desk.desktop.bridge import Bridge, Change, coalesce
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
 
 
-class Engine:
-    """A bus and a method that says on which thread it ran."""
+class Service:
+    """Methods that say on which thread they ran, and some that the window must not have."""
 
-    def __init__(self) -> None:
-        self.bus = EventBus()
-        self.closed = False
+    kept = "an attribute"
+
+    def __init__(self, bus: EventBus) -> None:
+        self._bus = bus
         self.cancelled = threading.Event()
+
+    def at_once(self) -> int:
+        return threading.get_ident()
+
+    async def says(self, text: str) -> str:
+        await asyncio.sleep(0.02)
+        return text
+
+    async def publish(self) -> None:
+        self._bus.publish(event(ChunkType.WORKFLOW_START))
+        for letter in "hello":
+            self._bus.publish(event(ChunkType.TOKEN, letter))
+        self._bus.publish(event(ChunkType.MESSAGE, "hello"))
+        self._bus.changed("task", "1")
+
+    async def give_up(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
 
     async def where(self) -> int:
         return threading.get_ident()
@@ -40,8 +63,21 @@ class Engine:
             raise
 
 
+class Engine:
+    """A bus and one service."""
+
+    def __init__(self) -> None:
+        self.bus = EventBus()
+        self.workflows = Service(self.bus)
+        self.closed = False
+
+
 def event(kind: ChunkType, content: str = "", run: str = "r", message: str = "m") -> StreamEvent:
     return StreamEvent(workflow_id="w", run_id=run, chunk_type=kind, data={"content": content, "message_id": message})
+
+
+def content(event: StreamEvent) -> Any:
+    return event.data.get("content")
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -73,19 +109,66 @@ async def opened() -> AsyncIterator[tuple[Bridge, Engine]]:
 
 async def test_calls_run_on_the_engine_thread_and_errors_come_back(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
-    assert await bridge.call(lambda a: a.where()) != threading.get_ident()
-    assert await bridge.call(lambda a: 3) == 3
+    workflows: Any = bridge.engine.workflows
+    assert await workflows.where() != threading.get_ident()
+    assert await workflows.says(text="hello") == "hello"
     with pytest.raises(StorageError, match="broken thing"):
-        await bridge.call(lambda a: a.fail())
+        await workflows.fail()
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "words"),
+    [
+        ("at_once", TypeError, "Service.at_once is not a coroutine method"),
+        ("kept", TypeError, "Service.kept is not a coroutine method"),
+        ("no_such", AttributeError, "has no method 'no_such'"),
+        ("_bus", AttributeError, "has no method '_bus'"),
+    ],
+)
+async def test_only_coroutine_methods_can_be_had(opened: tuple[Bridge, Engine], name: str, error: type[Exception], words: str) -> None:
+    bridge, _engine = opened
+    with pytest.raises(error, match=words):
+        getattr(bridge.engine.workflows, name)
+
+
+async def test_what_the_services_are_made_of_is_out_of_reach(opened: tuple[Bridge, Engine]) -> None:
+    bridge, _engine = opened
+    for name in ("bus", "repos", "store"):
+        with pytest.raises((AttributeError, TypeError)):
+            getattr(bridge.engine, name)
+
+
+async def test_arguments_are_those_of_the_moment_of_the_call(opened: tuple[Bridge, Engine], qtbot: QtBot) -> None:
+    """What a person types after a call has begun changes nothing of it."""
+    bridge, _engine = opened
+    field = QPlainTextEdit("as it was")
+    qtbot.addWidget(field)
+    workflows: Any = bridge.engine.workflows
+    said = bridge.jobs.start(workflows.says(field.toPlainText()))
+    field.setPlainText("changed meanwhile")
+    assert await said == "as it was"
+
+
+async def test_cancelling_there_cancels_here(opened: tuple[Bridge, Engine]) -> None:
+    bridge, _engine = opened
+    workflows: Any = bridge.engine.workflows
+    with pytest.raises(asyncio.CancelledError):
+        await workflows.give_up()
+
+
+async def test_a_closed_engine_is_told() -> None:
+    with pytest.raises(RuntimeError, match="not open"):
+        await Bridge(None).engine.workflows.list()
 
 
 async def test_cancelling_here_cancels_there(opened: tuple[Bridge, Engine]) -> None:
     bridge, engine = opened
-    task = bridge.start(bridge.call(lambda a: a.hang()))
+    workflows: Any = bridge.engine.workflows
+    task = bridge.jobs.start(workflows.hang())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()
-    await until(engine.cancelled.is_set)
+    await until(engine.workflows.cancelled.is_set)
 
 
 async def test_events_arrive_in_order_and_tokens_joined(opened: tuple[Bridge, Engine]) -> None:
@@ -93,24 +176,23 @@ async def test_events_arrive_in_order_and_tokens_joined(opened: tuple[Bridge, En
     seen: list[tuple[str, str]] = []
     bridge.stream_event.connect(lambda e: seen.append((e.chunk_type.value, e.data.get("content", ""))))
 
-    def publish(engine: Engine) -> None:
-        engine.bus.publish(event(ChunkType.WORKFLOW_START))
-        for letter in "hello":
-            engine.bus.publish(event(ChunkType.TOKEN, letter))
-        engine.bus.publish(event(ChunkType.MESSAGE, "hello"))
-
-    await bridge.call(publish)
+    changes: list[tuple[str, str]] = []
+    bridge.changed.connect(lambda topic, id: changes.append((topic, id)))
+    workflows: Any = bridge.engine.workflows
+    await workflows.publish()
     await until(lambda: len(seen) >= 3)
     assert seen == [("workflow_start", ""), ("token", "hello"), ("message", "hello")]
+    assert changes == [("task", "1")]
 
 
 async def test_an_unhandled_error_is_told(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     told: list[object] = []
     bridge.failed.connect(told.append)
-    bridge.do(lambda a: a.fail())
+    workflows: Any = bridge.engine.workflows
+    bridge.jobs.start(workflows.fail())
     await until(lambda: bool(told))
-    assert isinstance(told[0], StorageError)
+    assert told == ["broken thing"]
 
 
 async def test_closing_leaves_the_context(opened: tuple[Bridge, Engine]) -> None:
@@ -121,7 +203,7 @@ async def test_closing_leaves_the_context(opened: tuple[Bridge, Engine]) -> None
     await until(lambda: bool(closed))
     assert engine.closed
     with pytest.raises(asyncio.CancelledError):  # a late timer of the window ends quietly
-        await bridge.call(lambda a: a.where())
+        await bridge.engine.workflows.list()
 
 
 async def test_an_engine_that_cannot_open_is_told() -> None:
@@ -141,35 +223,34 @@ async def test_an_engine_that_cannot_open_is_told() -> None:
 
 def test_coalescing_keeps_runs_messages_and_kinds_apart() -> None:
     batch = [
-        ("event", event(ChunkType.TOKEN, "a")),
-        ("changed", ("task", "1")),
-        ("event", event(ChunkType.TOKEN, "b")),
-        ("event", event(ChunkType.TOKEN, "c", run="other")),
-        ("changed", ("task", "1")),
-        ("event", event(ChunkType.REASONING, "d", run="other")),
-        ("event", event(ChunkType.REASONING, "e", run="other", message="next")),
+        event(ChunkType.TOKEN, "a"),
+        Change("task", "1"),
+        event(ChunkType.TOKEN, "b"),
+        event(ChunkType.TOKEN, "c", run="other"),
+        Change("task", "1"),
+        event(ChunkType.REASONING, "d", run="other"),
+        event(ChunkType.REASONING, "e", run="other", message="next"),
     ]
-    told = [(kind, payload if kind == "changed" else payload.data["content"]) for kind, payload in coalesce(batch)]
-    assert told == [("event", "ab"), ("changed", ("task", "1")), ("event", "c"), ("event", "d"), ("event", "e")]
+    assert [each if isinstance(each, Change) else content(each) for each in coalesce(batch)] == ["ab", Change("task", "1"), "c", "d", "e"]
 
 
 def test_runs_that_stream_at_once_are_joined_each_for_itself() -> None:
     names = ("one", "two", "three")
-    batch = [("event", event(ChunkType.TOKEN, str(number), run=run, message=run)) for number in range(5) for run in names]
+    batch = [event(ChunkType.TOKEN, str(number), run=run, message=run) for number in range(5) for run in names]
     joined = coalesce(batch)
-    assert [(payload.run_id, payload.data["content"]) for _kind, payload in joined] == [(run, "01234") for run in names]
+    assert [(each.run_id, content(each)) for each in joined if isinstance(each, StreamEvent)] == [(run, "01234") for run in names]
 
 
 def test_a_run_keeps_its_order_and_an_end_comes_after_the_last_words() -> None:
     end = StreamEvent(workflow_id="w", run_id="parent", chunk_type=ChunkType.SUB_AGENT_COMPLETE)
     elsewhere = StreamEvent(workflow_id="other", run_id="far", chunk_type=ChunkType.RUN_STATUS)
     batch = [
-        ("event", event(ChunkType.REASONING, "think", run="child")),
-        ("event", event(ChunkType.TOKEN, "a", run="child")),
-        ("event", elsewhere),
-        ("event", event(ChunkType.TOKEN, "b", run="child")),
-        ("event", end),
-        ("event", event(ChunkType.TOKEN, "c", run="child")),
+        event(ChunkType.REASONING, "think", run="child"),
+        event(ChunkType.TOKEN, "a", run="child"),
+        elsewhere,
+        event(ChunkType.TOKEN, "b", run="child"),
+        end,
+        event(ChunkType.TOKEN, "c", run="child"),
     ]
-    told = [(payload.chunk_type.value, payload.data.get("content")) for _kind, payload in coalesce(batch)]
+    told = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
     assert told == [("reasoning", "think"), ("token", "ab"), ("run_status", None), ("sub_agent_complete", None), ("token", "c")]

@@ -147,7 +147,7 @@ async def test_a_fork_is_made_and_shown(program: Program) -> None:
 
 
 async def test_a_fork_in_the_middle_of_a_turn_can_go_on_at_once(program: Program) -> None:
-    program.engine.set("runs", "active", "r9")
+    program.engine.set("workflows", "active", "r9")
     program.conductor.fork("w1", 3)
     await settle(20)
     button = program.window.findChild(QPushButton, "toast-action")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -104,7 +103,7 @@ async def test_panes_float_and_hide(program: Program) -> None:
     assert rail.docks["tasks"].isFloating()
     program.window.toggle_panes()
     assert not rail.visible
-    program.window.show_memory()
+    program.window.actions_["show-memory"].trigger()
     assert not rail.docks["memory"].isHidden()
 
 
@@ -134,25 +133,21 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
 
 
 def test_problems_become_toasts(program: Program) -> None:
-    program.bridge.failed.emit(StorageError("The disk is {state}.", state="full"))
+    program.bridge.failed.emit("The disk is full.")
     toast = program.window.findChild(QWidget, "toast")
     assert toast.accessibleName() == "The disk is full."
 
 
-async def test_language_change_reaches_every_part(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_language_change_reaches_every_part(program: Program) -> None:
     await program.start(workflow="w1")
-    words = {"Settings": "Réglages", "New workflow": "Nouveau", "Message": "Le message"}
-    import atelier_desk.desktop.chat.composer as composer
-    import atelier_desk.desktop.sidebar.foot as foot
-
-    def translate(text: str, **params: Any) -> str:
-        return words.get(text, text).format(**params)
-
-    monkeypatch.setattr(composer, "_", translate)
-    monkeypatch.setattr(foot, "_", translate)
-    QApplication.sendEvent(program.window, QEvent(QEvent.Type.LanguageChange))
+    switch_language("fr")
+    await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Réglages"
-    assert program.window.chat.composer.field.accessibleName() == "Le message"
+    assert program.window.chat.composer.field.accessibleName() == "Message"
+    assert program.window.chat.composer.attach.accessibleName() == "Joindre des images"
+    switch_language("en")
+    await settle()
+    assert program.window.sidebar.foot.settings.text().strip() == "Settings"
 
 
 def test_choosing_a_language_asks_the_program(qtbot: QtBot, program: Program) -> None:

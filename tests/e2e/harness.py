@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import gc
+import inspect
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -290,7 +291,15 @@ class Desk:
     def engine(self, function: Callable[[Atelier], T]) -> T: ...
     def engine(self, function: Callable[[Atelier], Any]) -> Any:
         """Run a function on the engine's thread and give its result: for looking at what is stored."""
-        task = self._loop.create_task(self.bridge.call(function))
+        thread, opened = self.bridge._thread, self.bridge.opened
+        assert thread is not None
+        assert opened is not None
+
+        async def run() -> Any:
+            result = function(opened)
+            return await result if inspect.isawaitable(result) else result
+
+        task = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), thread.loop), loop=self._loop)
         self.until(task.done, "the engine answered")
         return task.result()
 

@@ -65,7 +65,7 @@ def test_an_edited_call_is_allowed(open_desk: OpenDesk, server: ModelServer) -> 
     card, other = in_chat(desk), in_inbox(desk)
     assert "Ada wants to start the agent Eve" in rendered(card)
     assert "medium risk" in rendered(card).lower()
-    assert "1 approval to decide" in desk.until_row("workflow-list", GOAL)
+    assert GOAL in desk.until_row("workflow-list", "1 approval to decide")
     press(desk, card, "approval-edit")
     field = child(card, QPlainTextEdit, "approval-arguments")
     arguments = json.loads(field.toPlainText())

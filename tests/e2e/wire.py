@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from tests.support.servers.base import Call, Reply, Request, Response, Step
 from tests.support.servers.openai import FakeOpenAI
 
@@ -109,7 +109,7 @@ class ModelServer:
 
     @property
     def provider(self) -> ProviderConfig:
-        return ProviderConfig(name=PROVIDER, kind=ProviderKind.OPENAI, base_url=self._server.url)
+        return ProviderConfig(name=PROVIDER, kind="openai", base_url=self._server.url)
 
 
 def held(text: str, gate: asyncio.Event, after: int = 3) -> Reply:

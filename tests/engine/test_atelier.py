@@ -86,9 +86,9 @@ async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: O
 
 async def test_an_embedder_whose_server_is_gone_does_not_hold_up_the_start(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
-        from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+        from atelier_desk.domain.provider import ProviderConfig
 
-        await atelier.providers.save(ProviderConfig(name="gone", kind=ProviderKind.OLLAMA, base_url="http://127.0.0.1:9"))
+        await atelier.providers.save(ProviderConfig(name="gone", kind="ollama", base_url="http://127.0.0.1:9"))
         settings = (await atelier.settings.get()).model_copy(
             update={"embedder": EmbedderSettings(kind="ollama", provider="gone", model="nomic-embed-text")}
         )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from atelier_desk.domain.branches import RunLink, branch_of
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events import RunEvent, TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine import Atelier
@@ -150,3 +154,28 @@ def test_only_what_the_branchs_runs_and_people_did_counts() -> None:
     assert tasks_of(events, {"r1", "r2"}) == {"t": renamed}
     assert tasks_of(events, {"r1", "r3"}) == {"t": task.model_copy(update={"name": "New"}), "m": mine}
     assert tasks_of(events, set()) == {"m": mine}
+
+
+def test_a_branch_has_the_sub_agents_of_its_turns_however_deep() -> None:
+    runs = [
+        RunLink("a", None, None),
+        RunLink("a1", None, "a"),
+        RunLink("b", "a", None),
+        RunLink("c", "a", None),
+        RunLink("c1", None, "c"),
+        RunLink("c2", None, "c1"),
+    ]
+    assert branch_of(runs, "b") == {"a", "a1", "b"}
+    assert branch_of(runs, "c") == branch_of(runs, "c2") == {"a", "a1", "c", "c1", "c2"}
+    assert branch_of(runs, None) == branch_of(runs, "gone") == set()
+
+
+async def test_a_file_with_a_change_of_another_workflows_task_is_refused(open_atelier: Opener) -> None:
+    model = versions()
+    async with open_atelier(model) as atelier:
+        workflow_id, _first, _second = await two_versions(atelier, model)
+        other = await atelier.workflows.create("other")
+        file = json.loads(await atelier.workflows.export(workflow_id))
+        next(event for event in file["events"] if event["body"]["type"] == "task_changed")["body"]["task"]["workflow_id"] = other.id
+        with pytest.raises(UsageError, match="belongs to another workflow"):
+            await atelier.workflows.import_(json.dumps(file), "rename")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ProviderError, StorageError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
 from atelier_desk.hashing import sha256_of
@@ -36,7 +36,7 @@ def by_name(found: list[Check]) -> dict[str, Check]:
 
 async def test_a_healthy_machine(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
-        await atelier.providers.save(ProviderConfig(name="lab", kind=ProviderKind.OPENAI, base_url=server.url))
+        await atelier.providers.save(ProviderConfig(name="lab", kind="openai", base_url=server.url))
         found = by_name(await checks(atelier))
         for name in ("database", "embedder", "disk", "data_folder", "provider:lab"):
             assert found[name].status == "ok", found[name]
@@ -48,7 +48,7 @@ async def test_a_server_that_is_off_is_a_warning_with_what_to_do(open_atelier: O
     async with FakeOpenAI() as server:
         url = server.url
     async with open_atelier() as atelier:
-        await atelier.providers.save(ProviderConfig(name="lab", kind=ProviderKind.OPENAI, base_url=url))
+        await atelier.providers.save(ProviderConfig(name="lab", kind="openai", base_url=url))
         check = by_name(await checks(atelier))["provider:lab"]
         assert (check.status, bool(check.message)) == ("warn", True)
         assert "providers test lab" in check.fix

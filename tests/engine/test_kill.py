@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.approval import AllowRule
 from tests.chaos.kills import World
 
 
@@ -21,3 +22,13 @@ async def test_a_task_is_there_once_when_the_process_is_killed_before_its_commit
         assert not await world.lost(atelier, workflow.id)
         assert len([event async for event in atelier.runs.replay(workflow.id) if event.chunk_type == "task_create"]) == 1
     assert world.effects() == ["line 0"]
+
+
+async def test_a_rule_is_there_with_the_decision_it_came_with_when_the_process_is_killed_after_it(tmp_path: Path) -> None:
+    world = World(tmp_path, "tests.chaos.approval_worker")
+    assert world.finish(world.start("after_commit:approval_decided", "1"))
+    world.run_to_the_end()
+    assert world.status == "completed"
+    async with world.read() as atelier:
+        assert await atelier.approvals.rules() == (AllowRule(what="tool", target="append_line"),)
+    assert world.effects() == ["once"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
@@ -26,20 +26,20 @@ from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
-SERVERS: dict[ProviderKind, type[Any]] = {
-    ProviderKind.OPENAI: FakeOpenAI,
-    ProviderKind.MISTRAL: FakeMistral,
-    ProviderKind.OLLAMA: FakeOllama,
+SERVERS: dict[str, type[Any]] = {
+    "openai": FakeOpenAI,
+    "mistral": FakeMistral,
+    "ollama": FakeOllama,
 }
 
 
 @asynccontextmanager
-async def world(kind: ProviderKind, tmp_path: Path) -> AsyncIterator[tuple[Any, Atelier]]:
+async def world(kind: str, tmp_path: Path) -> AsyncIterator[tuple[Any, Atelier]]:
     async with (
         SERVERS[kind]() as server,
         Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
     ):
-        config = ProviderConfig(name="server", kind=kind, base_url=server.url, api_key_env="" if kind is ProviderKind.OLLAMA else "KEY")
+        config = ProviderConfig(name="server", kind=kind, base_url=server.url, api_key_env="" if kind == "ollama" else "KEY")
         await atelier.providers.save(config)
         yield server, atelier
 
@@ -49,7 +49,7 @@ async def events_of(atelier: Atelier, agent: AgentConfig) -> list[StreamEvent]:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_native_calls(kind: ProviderKind, tmp_path: Path) -> None:
+async def test_native_calls(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
         agent = AgentConfig(name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
@@ -61,7 +61,7 @@ async def test_native_calls(kind: ProviderKind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_xml_dialect_gives_the_same_calls(kind: ProviderKind, tmp_path: Path) -> None:
+async def test_xml_dialect_gives_the_same_calls(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         written = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
         server.script(Reply(text=f"I will calculate. {written}"), Reply(text="It is 84."))
@@ -78,7 +78,7 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), clock=clock) as atelier:
         agent = AgentConfig(name="A", provider="server", model="test-model")
         async with FakeOpenAI() as server:
-            await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=server.url))
+            await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url=server.url))
             server.script(Reply(text="Here I am."))
             assert (await events_of(atelier, agent))[-1].data["status"] == "completed"
         running = asyncio.create_task(events_of(atelier, agent))
@@ -111,7 +111,7 @@ async def test_a_sub_agents_request_is_sent_three_times_in_all(tmp_path: Path) -
         Atelier.open(tmp_path / "data", fsync=False, clock=clock, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
     ):
         server.script(Reply(calls=lead_calls), *(Failure(503) for _ in range(3)), Reply(text="I did it myself."))
-        await atelier.providers.save(ProviderConfig(name="server", kind=ProviderKind.OPENAI, base_url=server.url, api_key_env="KEY"))
+        await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="KEY"))
         config = agent(provider="server", model="m", tool_dialect="native", approval="auto", tools=("SpawnAgentTool",))
         workflow = await atelier.workflows.create()
         run_id = await atelier.runs.send(workflow.id, "go", agent=config)

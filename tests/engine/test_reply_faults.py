@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason, ReplyDone, RetryDelta, ToolCallDelta
+from atelier_desk.domain.chat import LOADING, ChatReply, ChatRequest, FinishReason, ReplyDone, RetryDelta, TextDelta, ToolCallDelta
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events import ModelReplied, ReplyInterrupted
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
@@ -28,10 +28,10 @@ from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
-SERVERS: dict[ProviderKind, type[Any]] = {
-    ProviderKind.OPENAI: FakeOpenAI,
-    ProviderKind.MISTRAL: FakeMistral,
-    ProviderKind.OLLAMA: FakeOllama,
+SERVERS: dict[str, type[Any]] = {
+    "openai": FakeOpenAI,
+    "mistral": FakeMistral,
+    "ollama": FakeOllama,
 }
 
 
@@ -40,7 +40,7 @@ def agent(**changes: Any) -> AgentConfig:
 
 
 @asynccontextmanager
-async def world(kind: ProviderKind, tmp_path: Path, server: Any = None, **options: Any) -> AsyncIterator[tuple[Any, Atelier]]:
+async def world(kind: str, tmp_path: Path, server: Any = None, **options: Any) -> AsyncIterator[tuple[Any, Atelier]]:
     async with (
         server or SERVERS[kind]() as server,
         Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), **options) as atelier,
@@ -87,7 +87,7 @@ async def rows(atelier: Atelier, events: list[StreamEvent]) -> list[Any]:
         (Reply(reasoning="I should answer."), "empty"),
     ],
 )
-async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: ProviderKind, reply: Reply, expected: str, tmp_path: Path) -> None:
+async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: str, reply: Reply, expected: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         if isinstance(server, FakeMistral):
             server.listed_content = bool(reply.reasoning)
@@ -102,8 +102,8 @@ async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: ProviderKind, 
         assert (row.content, row.reasoning, row.details) == (reply.text, reply.reasoning, {"finish_reason": expected})
 
 
-@pytest.mark.parametrize("kind", [ProviderKind.OPENAI, ProviderKind.MISTRAL])
-async def test_a_filtered_reply(kind: ProviderKind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["openai", "mistral"])
+async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="", finish="content_filter"))
         events = await run(atelier)
@@ -111,7 +111,7 @@ async def test_a_filtered_reply(kind: ProviderKind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_going_on_sends_what_there_is_and_a_message(kind: ProviderKind, tmp_path: Path) -> None:
+async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="One, two,", finish="length"), Reply(text=""), Reply(text=" three."))
         first = await run(atelier)
@@ -141,7 +141,7 @@ async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_dropped_connection_is_mended_twice_and_no_more(kind: ProviderKind, tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_dropped_connection_is_mended_twice_and_no_more(kind: str, tmp_path: Path, clock: ManualClock) -> None:
     cut = Reply(text="It is a long story", cut_after=3)
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         server.script(cut, cut, Reply(text="It is short."))
@@ -234,7 +234,7 @@ async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock
 async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, clock: ManualClock) -> None:
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
-    async with world(ProviderKind.OPENAI, tmp_path, clock=clock) as (server, atelier):
+    async with world("openai", tmp_path, clock=clock) as (server, atelier):
         # Time passes while the sockets are at work, too.
         await atelier.settings.update(inactivity_s=3600)
         server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
@@ -275,7 +275,7 @@ class Pinging(FakeOpenAI):
 @pytest.mark.parametrize("begin", [False, True])
 async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: Path, clock: ManualClock) -> None:
     server = Pinging(begin)
-    async with world(ProviderKind.OPENAI, tmp_path, server, clock=clock) as (_server, atelier):
+    async with world("openai", tmp_path, server, clock=clock) as (_server, atelier):
         await atelier.settings.update(inactivity_s=40)
         seen = Recorder(atelier)
 
@@ -294,7 +294,7 @@ async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind: ProviderKind, tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind: str, tmp_path: Path, clock: ManualClock) -> None:
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         server.script(Failure(hang=True))
         events = await run_on(clock, atelier)
@@ -305,15 +305,15 @@ async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind
 # -- servers that take no tools ------------------------------------------------------------------------------------------------------
 
 REFUSALS = {
-    ProviderKind.OPENAI: {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
-    ProviderKind.MISTRAL: {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
-    ProviderKind.OLLAMA: {"error": "registry.ollama.ai/library/test-model does not support tools"},
+    "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
+    "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
+    "ollama": {"error": "registry.ollama.ai/library/test-model does not support tools"},
 }
 WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: ProviderKind, tmp_path: Path) -> None:
+async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"tools": ("CalculatorTool",), "tool_dialect": "native"}
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Failure(400, REFUSALS[kind]), Reply(text=WRITTEN), Reply(text="It is 84."))
@@ -337,8 +337,8 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: Pr
 
 async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
     busy = Failure(503, {"error": "busy"})
-    async with world(ProviderKind.OPENAI, tmp_path, clock=clock) as (server, atelier):
-        server.script(busy, Failure(400, REFUSALS[ProviderKind.OPENAI]), busy, Reply(text="Done."))
+    async with world("openai", tmp_path, clock=clock) as (server, atelier):
+        server.script(busy, Failure(400, REFUSALS["openai"]), busy, Reply(text="Done."))
         events = await run_on(clock, atelier, tools=("CalculatorTool",), tool_dialect="native")
         assert events[-1].data["status"] == "completed"
         reasons = [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"]
@@ -346,8 +346,8 @@ async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tm
 
 
 async def test_a_server_that_refuses_again_fails_once(tmp_path: Path) -> None:
-    async with world(ProviderKind.OPENAI, tmp_path) as (server, atelier):
-        server.script(Failure(400, REFUSALS[ProviderKind.OPENAI]), Failure(400, REFUSALS[ProviderKind.OPENAI]))
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Failure(400, REFUSALS["openai"]), Failure(400, REFUSALS["openai"]))
         events = await run(atelier, tools=("CalculatorTool",), tool_dialect="native")
         assert of(events, ChunkType.ERROR)[0]["code"] == "bad_request"
         assert len(of(events, ChunkType.RETRY)) == 1
@@ -358,7 +358,7 @@ async def test_a_server_that_refuses_again_fails_once(tmp_path: Path) -> None:
 
 async def test_the_window_a_server_names_is_kept_with_the_model(tmp_path: Path) -> None:
     overflow = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long", "n_prompt_tokens": 6031, "n_ctx": 4096}}
-    async with world(ProviderKind.OPENAI, tmp_path) as (server, atelier):
+    async with world("openai", tmp_path) as (server, atelier):
         server.script(Failure(400, overflow), Reply(text="Fits."))
         events = await run(atelier, text="word " * 1500)
         assert events[-1].data["status"] == "completed"
@@ -372,7 +372,7 @@ async def test_the_window_a_server_names_is_kept_with_the_model(tmp_path: Path) 
 
 
 async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
-    async with world(ProviderKind.OPENAI, tmp_path) as (_server, atelier):
+    async with world("openai", tmp_path) as (_server, atelier):
         await atelier.models.edit("server", "test-model", context_window=9000)
         await atelier.models.learned("server", "test-model", context_window=4096)
         known = await atelier.models.info("server", "test-model")
@@ -381,7 +381,7 @@ async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("wrong", [-5, None, "many", 10**30, 7e9])
-async def test_counts_that_cannot_be_used_leave_the_estimate(kind: ProviderKind, wrong: Any, tmp_path: Path) -> None:
+async def test_counts_that_cannot_be_used_leave_the_estimate(kind: str, wrong: Any, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="Hello there.", usage={"prompt_tokens": wrong, "completion_tokens": wrong, "total_tokens": wrong}))
         events = await run(atelier)
@@ -421,3 +421,35 @@ async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(
         events = await run(atelier, provider="local", model="scripted")
         assert [data["reason"] for data in of(events, ChunkType.RETRY)] == ["loading"]
         assert [row.kind for row in await rows(atelier, events)] == ["queue", "reply"]
+
+
+class Endless:
+    """A server that does not keep to ``max_tokens`` and never stops writing."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.written = 0
+        self.closed = False
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta]:
+        self.asked.append(request.max_tokens)
+        try:
+            while self.written < 10_000_000:
+                self.written += 500
+                yield TextDelta(content="word " * 100)
+        finally:
+            self.closed = True
+
+
+async def test_a_server_that_never_stops_writing_is_cut_at_what_was_reserved(open_atelier: Opener) -> None:
+    model = Endless()
+    async with open_atelier(model_factory=lambda _agent: model) as atelier:
+        workflow = await atelier.workflows.create()
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent(budget=Budget(max_tokens=8000), tools=()))
+        await atelier.runs.wait(run_id)
+        said = (await atelier.workflows.transcript(workflow.id))[-1].message
+    assert model.closed
+    assert model.written < 3 * 3.2 * (model.asked[0] + 200)
+    assert said.details == {"finish_reason": "length"}, "cut, and Go on is offered"
+    assert said.usage is not None
+    assert said.usage.tokens_output > 8000, "what was written beyond it counts"

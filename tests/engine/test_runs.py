@@ -19,7 +19,6 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
-from atelier_desk.tools.control import is_control_tool
 from tests.engine.conftest import Opener, Recorder
 from tests.support.runs import agent as agent_of
 
@@ -551,7 +550,7 @@ async def test_a_run_goes_on_without_a_section_that_is_gone(open_atelier: Opener
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert [tool.name for tool in model.requests[0].tools if not is_control_tool(tool.name)] == ["CalculatorTool"]
+    assert [tool.name for tool in model.requests[0].tools if not atelier.registry.is_control_tool(tool.name)] == ["CalculatorTool"]
 
 
 async def test_bad_messages_are_refused(open_atelier: Opener) -> None:

@@ -22,7 +22,7 @@ from atelier_desk.domain.chat import (
     ToolSpec,
 )
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.secrets import KeyVault
@@ -48,7 +48,7 @@ def provider(
     vault = KeyVault(environ=environ or {})
     if key:
         vault.set(name, key)
-    made = create_http_provider(ProviderConfig(name=name, kind=ProviderKind(kind), base_url=url, **fields), vault, clock)
+    made = create_http_provider(ProviderConfig(name=name, kind=kind, base_url=url, **fields), vault, clock)
     made._rng = lambda: 0.0
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.provider import ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.address import Place, candidates
 from tests.llm.streams import ask, collect, provider, reply_of
 from tests.support.clock import ManualClock
@@ -58,7 +58,7 @@ async def test_the_right_address_is_found(openai_server: FakeOpenAI, clock: Manu
     if given == "/v2":
         assert health.found_url in ("", right)
         return
-    assert (health.ok, health.found_url, health.found_kind) == (False, right, ProviderKind.OPENAI)
+    assert (health.ok, health.found_url, health.found_kind) == (False, right, "openai")
     assert f"A model server answers at {right}" in health.message
     assert f"{openai_server.root}{given}/models" in health.message
 
@@ -78,9 +78,9 @@ async def test_a_web_page_is_no_model_server(openai_server: FakeOpenAI, clock: M
 
 async def test_a_server_of_another_kind(openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock) -> None:
     health = await verdict("ollama", openai_server.root, clock)
-    assert (health.ok, health.found_url, health.found_kind) == (False, openai_server.url, ProviderKind.OPENAI)
+    assert (health.ok, health.found_url, health.found_kind) == (False, openai_server.url, "openai")
     health = await verdict("openai", f"{ollama_server.root}/v1", clock)
-    assert (health.ok, health.found_url, health.found_kind) == (False, ollama_server.root, ProviderKind.OLLAMA)
+    assert (health.ok, health.found_url, health.found_kind) == (False, ollama_server.root, "ollama")
 
 
 async def test_nobody_there(gone: str, clock: ManualClock) -> None:
@@ -196,6 +196,6 @@ async def test_a_header_without_its_value_is_named(openai_server: FakeOpenAI, cl
 
 
 def test_the_same_path_with_v1_is_tried_first() -> None:
-    places = candidates(Place(ProviderKind.OPENAI, "http://host:1/api"))
-    assert places[0] == Place(ProviderKind.OPENAI, "http://host:1/v1")
+    places = candidates(Place("openai", "http://host:1/api"))
+    assert places[0] == Place("openai", "http://host:1/v1")
     assert len(places) == len(set(places)) <= 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.detect import detect
 from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
@@ -24,10 +23,10 @@ async def test_each_kind_is_told(openai_server: FakeOpenAI, ollama_server: FakeO
         lm_studio.extra["/api/v0/models"] = {"data": [{"id": "qwen", "type": "llm"}]}
         servers = await detect(clock, ports=[ollama_server.port, lm_studio.port, llama.port, openai_server.port])
     assert [(server.kind, server.software, server.version) for server in servers] == [
-        (ProviderKind.OLLAMA, "Ollama", "0.12.3"),
-        (ProviderKind.OPENAI, "LM Studio", ""),
-        (ProviderKind.OPENAI, "llama.cpp", "b1"),
-        (ProviderKind.OPENAI, "OpenAI-compatible", ""),
+        ("ollama", "Ollama", "0.12.3"),
+        ("openai", "LM Studio", ""),
+        ("openai", "llama.cpp", "b1"),
+        ("openai", "OpenAI-compatible", ""),
     ]
     assert servers[0].base_url == ollama_server.root
     assert servers[1].base_url.endswith("/v1")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider, create_provider
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
@@ -20,22 +20,22 @@ from tests.support.clock import ManualClock
     [("openai", "OpenAICompatibleProvider"), ("mistral", "MistralProvider"), ("ollama", "OllamaProvider"), ("local", "LocalProvider")],
 )
 def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None:
-    config = ProviderConfig(name="Mine", kind=ProviderKind(kind))
+    config = ProviderConfig(name="Mine", kind=kind)
     made = create_provider(config, KeyVault(environ={}), clock, tmp_path)
     assert (type(made).__name__, made.name) == (name, "Mine")
 
 
 def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
     with pytest.raises(UsageError):
-        create_http_provider(ProviderConfig(name="a", kind=ProviderKind.OPENAI, base_url="nonsense"), KeyVault(environ={}), clock)
+        create_http_provider(ProviderConfig(name="a", kind="openai", base_url="nonsense"), KeyVault(environ={}), clock)
     with pytest.raises(UsageError):
-        create_http_provider(ProviderConfig(name="a", kind=ProviderKind.LOCAL), KeyVault(environ={}), clock)
+        create_http_provider(ProviderConfig(name="a", kind="local"), KeyVault(environ={}), clock)
 
 
 def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
-        "import sys; from atelier_desk.llm import factory, openai_compatible, mistral, ollama, detect;"
-        "from atelier_desk.llm.embedders import remote;"
+        "import sys, atelier_desk.llm.factory, atelier_desk.llm.openai_compatible, atelier_desk.llm.mistral, atelier_desk.llm.ollama, "
+        "atelier_desk.llm.detect, atelier_desk.llm.embedders.remote;"
         "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import atelier_desk
 from atelier_desk.domain.chat import TextDelta
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.llm import http
@@ -191,7 +192,7 @@ def locals_of(error: BaseException) -> str:
     chain: BaseException | None = error
     while chain is not None:
         frames = [frame for frame, _ in traceback.walk_tb(chain.__traceback__)]
-        text += "".join(repr(frame.f_locals) for frame in frames if f"{Path(http.__file__).parents[1]}" in frame.f_code.co_filename)
+        text += "".join(repr(frame.f_locals) for frame in frames if f"{Path(atelier_desk.__file__).parent}" in frame.f_code.co_filename)
         chain = chain.__cause__ or chain.__context__
     assert text
     return text

@@ -17,7 +17,6 @@ import pytest
 from atelier_desk.domain.chat import FinishReason, TextDelta
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
-from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.detect import detect
 from tests.llm.streams import ADD, ask, called, collect, provider, reply_of, result
 
@@ -119,7 +118,7 @@ async def test_models_window_and_detection(chat: Any, address: str) -> None:
     assert (await chat.model_info(info.name)).context_window == 1024
     assert (await chat.test()).ok
     found = await detect(ports=[int(address.rsplit(":", 1)[1])], timeout_s=30)
-    assert [(server.kind, server.software, server.base_url) for server in found] == [(ProviderKind.OPENAI, "llama.cpp", f"{address}/v1")]
+    assert [(server.kind, server.software, server.base_url) for server in found] == [("openai", "llama.cpp", f"{address}/v1")]
 
 
 async def test_cancelling_frees_the_server(chat: Any, address: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.prices import price_of
 from atelier_desk.llm.profiles import dialect_for, looks_like_embedder, merge_profile, profile
+from atelier_desk.llm.registry import provider_type
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from atelier_desk.llm.profiles import dialect_for, looks_like_embedder, merge_pr
     ],
 )
 def test_families(model: str, tools: bool | None, thinking: bool | None, dialect: ToolDialect) -> None:
-    found = profile(ProviderKind.OPENAI, model)
+    found = profile("openai", model)
     assert (found.supports_tools, found.supports_thinking, found.dialect) == (tools, thinking, dialect)
 
 
@@ -56,33 +57,33 @@ def test_dialects(info: dict[str, object], dialect: ToolDialect) -> None:
 
 def test_what_is_known_comes_before_what_is_assumed() -> None:
     told = ModelInfo(provider="p", name="gpt-4o", context_window=5, supports_tools=False, price_input=9.0, source="user")
-    merged = merge_profile(ProviderKind.OPENAI, told)
+    merged = merge_profile("openai", told)
     assert (merged.context_window, merged.supports_tools, merged.price_input, merged.source) == (5, False, 9.0, "user")
     assert (merged.price_output, merged.max_output_tokens, merged.supports_vision) == (10.0, 16_384, True)
     unknown = ModelInfo(provider="p", name="solo-7b")
-    assert merge_profile(ProviderKind.OPENAI, unknown) == unknown
-    assert merge_profile(ProviderKind.OPENAI, ModelInfo(provider="p", name="gpt-4o")).source == "profile"
+    assert merge_profile("openai", unknown) == unknown
+    assert merge_profile("openai", ModelInfo(provider="p", name="gpt-4o")).source == "profile"
 
 
 @pytest.mark.parametrize(
     ("kind", "model", "prices"),
     [
-        (ProviderKind.MISTRAL, "mistral-large-latest", (0.5, 1.5)),
-        (ProviderKind.MISTRAL, "mistral-medium-2508", (0.4, 2.0)),
-        (ProviderKind.OPENAI, "gpt-4o-mini-2024-07-18", (0.15, 0.6)),
-        (ProviderKind.OPENAI, "gpt-4o-mini-audio-preview", None),
-        (ProviderKind.OPENAI, "mistral-large-latest", None),
-        (ProviderKind.LOCAL, "gpt-4o", None),
+        ("mistral", "mistral-large-latest", (0.5, 1.5)),
+        ("mistral", "mistral-medium-2508", (0.4, 2.0)),
+        ("openai", "gpt-4o-mini-2024-07-18", (0.15, 0.6)),
+        ("openai", "gpt-4o-mini-audio-preview", None),
+        ("openai", "mistral-large-latest", None),
+        ("local", "gpt-4o", None),
     ],
 )
-def test_prices(kind: ProviderKind, model: str, prices: tuple[float, float] | None) -> None:
-    found = price_of(kind, model)
+def test_prices(kind: str, model: str, prices: tuple[float, float] | None) -> None:
+    found = price_of(provider_type(kind).prices, model)
     assert (None if found is None else (found.input, found.output)) == prices
     assert found is None or found.checked >= "2025-07-04"
 
 
 def test_local_models_are_free() -> None:
-    assert profile(ProviderKind.OLLAMA, "anything").prices == (0.0, 0.0, "")
+    assert profile("ollama", "anything").prices == (0.0, 0.0, "")
 
 
 @pytest.mark.parametrize(

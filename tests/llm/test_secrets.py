@@ -11,7 +11,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
 
 KEY = "sk-vault-0123456789"
@@ -47,7 +47,7 @@ class MemoryKeyring(KeyringBackend):
 
 
 def config(**fields: Any) -> ProviderConfig:
-    return ProviderConfig(**{"name": "Mistral", "kind": ProviderKind.MISTRAL, **fields})
+    return ProviderConfig(**{"name": "Mistral", "kind": "mistral", **fields})
 
 
 def test_the_keyring_keeps_a_key_for_the_next_session() -> None:

@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName, kind_of_section
+from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName
 from atelier_desk.policy.approvals import Facts, reason, risk_of, stricter
+from atelier_desk.tools.sections import SectionRegistry
 
 FLAGS = {
     ApprovalKind.TOOL: "tools",
@@ -112,10 +113,8 @@ def test_the_stricter_mode_of_two() -> None:
         ("shell_ops", ApprovalKind.FILE_OP),
         ("rag_ops", ApprovalKind.DB_OP),
         ("project_ops", ApprovalKind.DB_OP),
-        ("mcp:files", ApprovalKind.MCP),
         ("core_ops", ApprovalKind.TOOL),
-        ("", ApprovalKind.TOOL),
     ],
 )
 def test_a_section_says_what_kind_its_calls_are(section: str, kind: ApprovalKind) -> None:
-    assert kind_of_section(section) is kind
+    assert SectionRegistry().get(section).kind is kind

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import lock
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lock import FolderLock, uninterrupted
+from atelier_desk.storage.lock import FolderLock, shielded
 from atelier_desk.storage.restore import restore
 from atelier_desk.storage.store import Store
 from tests.chaos.restoring import race
@@ -172,7 +172,7 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
         go.wait(30)
         ended.append(True)
 
-    job = asyncio.ensure_future(uninterrupted(work))
+    job = asyncio.ensure_future(shielded(work))
     await begun.wait()
     job.cancel()
     await asyncio.sleep(0)

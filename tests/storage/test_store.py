@@ -162,6 +162,7 @@ async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
 
 def test_importing_storage_is_light() -> None:
     heavy = ("numpy", "surrealdb", "PySide6")
-    code = f"import sys, atelier_desk.storage.repositories, atelier_desk.storage.restore; print([m for m in {heavy} if m in sys.modules])"
+    imported = ", ".join(("sys", "atelier_desk.storage.repositories", "atelier_desk.storage.restore"))
+    code = f"import {imported}; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"

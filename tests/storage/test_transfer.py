@@ -18,7 +18,7 @@ from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.events import RunEvent, UserMessage
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import transfer
@@ -56,7 +56,7 @@ async def fill(repos: Repositories, messages: int = 3) -> Workflow:
         Memory(type=MemoryType.KNOWLEDGE, content="fact", workflow_id=workflow.id, embedder="e"), np.array([0.5, -1.0])
     )
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "# Plan")
-    await repos.providers.save(ProviderConfig(name="p", kind=ProviderKind.OLLAMA))
+    await repos.providers.save(ProviderConfig(name="p", kind="ollama"))
     await repos.models.save(ModelInfo(provider="p", name="m:1/x", price_input=0.5))
     await repos.agents.save(Agent(config=AgentConfig(name="A", provider="p", model="m")))
     return workflow

@@ -1,22 +1,29 @@
-"""A bridge without an engine: calls are answered by a fake Atelier in the test's own loop.
+"""A bridge without an engine: calls are answered by a fake engine in the test's own loop.
 
 fake = FakeAtelier(workflows={"list": [workflow]})
 bridge = FakeBridge(fake)
 …
 await settle()
 assert fake.calls("workflows.rename") == [((workflow.id, "New name"), {})]
+
+The fake is made from the engine's own classes: a method that is not there, is no coroutine method or does not take the arguments cannot be
+called, nor be given an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
-from atelier_desk.desktop.once import Once
+from atelier_desk.desktop.bridge import Bridge
+from atelier_desk.desktop.remote import SERVICES, check_callable
+from atelier_desk.engine import atelier
 
 _DEFAULTS: dict[str, Any] = {
     "workflows.list": [],
@@ -26,107 +33,142 @@ _DEFAULTS: dict[str, Any] = {
     "models.list": [],
     "providers.list": [],
     "questions.pending": [],
+    "approvals.pending": [],
     "tasks.list": [],
+    "tools.list": [],
     "reports.list": [],
     "memories.list": [],
-    "runs.active": None,
+    "memories.describe": {},
+    "stepping.waiting": (),
+    "teams.at_work": {},
+    "teams.turns": [],
+    "teams.replay": ("", []),
 }
 
 
+@cache
+def service_class(name: str) -> type:
+    """The engine's own class of a service."""
+    if name not in SERVICES:
+        raise AttributeError(f"the window cannot call the engine's {name!r}")
+    if name == "runs":
+        from atelier_desk.engine.runs import RunManager
+
+        return RunManager
+    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), atelier.SERVICES[name])
+    return found
+
+
+Log = list[tuple[str, tuple[Any, ...], dict[str, Any]]]
+
+
 class FakeService:
-    """One noun of the fake: any method may be called; it is recorded and answered from the results.
+    """One service of the fake; calls are recorded and answered from the results.
 
     A result is a value, an exception (raised), or a function that gets the arguments and gives the value or an awaitable.
     """
 
-    def __init__(self, name: str, results: dict[str, Any], log: list[tuple[str, tuple[Any, ...], dict[str, Any]]]) -> None:
+    def __init__(self, name: str, results: dict[str, Any], log: Log) -> None:
         self._name, self._results, self._log = name, results, log
+        for method in results:
+            check_callable(service_class(name), method)
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        if method.startswith("__"):
-            raise AttributeError(method)
+    def __getattr__(self, method: str) -> Any:
+        """What is not there: say why."""
+        check_callable(service_class(self._name), method)
+        raise AttributeError(method)
+
+    async def _answer(self, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
         key = f"{self._name}.{method}"
+        self._log.append((key, args, fields))
+        result = self._results.get(method, _DEFAULTS.get(key))
+        if isinstance(result, BaseException):
+            raise result
+        value = result(*args, **fields) if callable(result) else result
+        return await value if inspect.isawaitable(value) else value
 
-        def answer(*args: Any, **kwargs: Any) -> Any:
-            self._log.append((key, args, kwargs))
-            result = self._results.get(method, _DEFAULTS.get(key))
-            if isinstance(result, BaseException):
-                raise result
-            return result(*args, **kwargs) if callable(result) else result
 
-        if key == "runs.active":
-            return answer
-        if key == "runs.replay":
+@cache
+def _fake_class(name: str) -> type[FakeService]:
+    """A fake with the coroutine methods of the engine's own class, which take the same arguments."""
+    real = service_class(name)
 
-            async def iterate(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-                for item in answer(*args, **kwargs) or ():
-                    yield item
+    def method(called: str) -> Callable[..., Any]:
+        signature = inspect.signature(getattr(real, called))
 
-            return iterate
+        async def answer(self: FakeService, *args: Any, **fields: Any) -> Any:
+            signature.bind(self, *args, **fields)
+            return await self._answer(called, args, fields)
 
-        async def answer_later(*args: Any, **kwargs: Any) -> Any:
-            value = answer(*args, **kwargs)
-            return await value if inspect.isawaitable(value) else value
+        return answer
 
-        return answer_later
+    methods = {each: method(each) for each in dir(real) if not each.startswith("_") and inspect.iscoroutinefunction(getattr(real, each))}
+    return type(f"Fake{real.__name__}", (FakeService,), methods)
 
 
 class FakeAtelier:
     """Fake services by name: ``FakeAtelier(workflows={"list": […]})``; ``log`` holds every call in order."""
 
     def __init__(self, **services: dict[str, Any]) -> None:
-        self.log: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.log: Log = []
+        self.checks: list[Any] = []
+        self.run: Any = None
+        """The run ``workflows.opened`` tells of."""
         self._services = {name: dict(results) for name, results in services.items()}
+        for name in services:
+            getattr(self, name)
 
     def __getattr__(self, name: str) -> FakeService:
         if name.startswith("__"):
             raise AttributeError(name)
-        service = FakeService(name, self._services.setdefault(name, {}), self.log)
-        self.__dict__[name] = service
+        results = self._services.setdefault(name, {})
+        if name == "workflows":
+            results.setdefault("opened", self._opened)
+        service = self.__dict__[name] = _fake_class(name)(name, results, self.log)
         return service
+
+    async def _opened(self, workflow_id: str, limit: int = 100) -> Any:
+        """What a screen shows at first, from the answers of ``get`` and ``transcript``; no run."""
+        from atelier_desk.engine.services.workflows import Opened
+
+        workflows: Any = self.workflows
+        return Opened(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
+
+    async def go_on(self) -> None:
+        self.log.append(("go_on", (), {}))
+
+    async def check_up(self) -> list[Any]:
+        self.log.append(("check_up", (), {}))
+        return self.checks
 
     def set(self, service: str, method: str, result: Any) -> None:
         """Change an answer."""
+        check_callable(service_class(service), method)
         getattr(self, service)
         self._services[service][method] = result
 
     def calls(self, key: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
         """The arguments of every call of ``service.method``."""
-        return [(args, kwargs) for name, args, kwargs in self.log if name == key]
+        service, _dot, method = key.partition(".")
+        if method:
+            check_callable(service_class(service), method)
+        return [(args, fields) for name, args, fields in self.log if name == key]
 
 
-class FakeBridge(QObject):
-    """The signals and methods of ``atelier_desk.desktop.bridge.Bridge``; ``errors`` keeps what tasks let out."""
+class FakeBridge(Bridge):
+    """A bridge whose engine is a fake on the same thread; ``errors`` keeps what jobs let out."""
 
-    stream_event = Signal(object)
-    changed = Signal(str, str)
-    engine_opened = Signal()
-    engine_failed = Signal(object)
-    engine_closed = Signal()
-    failed = Signal(object)
-
-    def __init__(self, atelier: Any = None, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.atelier = atelier if atelier is not None else FakeAtelier()
+    def __init__(self, fake: Any = None, parent: QObject | None = None) -> None:
+        super().__init__(parent=parent)
+        self.atelier = fake if fake is not None else FakeAtelier()
         self.ready = True
-        self.data_dir = None
-        self.errors: list[BaseException] = []
+        self.errors: list[str] = []
         self.stopped = False
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self.once = Once(self.start)
+        self.failed.connect(self.errors.append)
 
-    async def call(self, function: Callable[[Any], Any]) -> Any:
-        result = function(self.atelier)
-        return await result if inspect.isawaitable(result) else result
-
-    def start(self, coroutine: Any) -> asyncio.Task[Any]:
-        task = asyncio.get_event_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def do(self, function: Callable[[Any], Any]) -> asyncio.Task[Any]:
-        return self.start(self.call(function))
+    @property
+    def engine(self) -> Any:
+        return self.atelier
 
     def start_engine(self) -> None:
         self.engine_opened.emit()
@@ -135,15 +177,6 @@ class FakeBridge(QObject):
         self.stopped = True
         self.ready = False
         self.engine_closed.emit()
-
-    def wait_closed(self, timeout_s: float) -> bool:
-        return True
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.errors.append(error)
-            self.failed.emit(error)
 
 
 async def settle(rounds: int = 10) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 from atelier_desk.domain.chat import ChatMessage, Role, ToolSpec
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.request_views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
 from atelier_desk.engine.services.team_replay import Snapshot
-from atelier_desk.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun
+from atelier_desk.engine.services.team_views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun, Turn
 from atelier_desk.engine.services.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier
 
@@ -118,30 +117,19 @@ def request(run_id: str, seq: int) -> SentRequest:
     )
 
 
-RUNS = {
-    "root": Run(id="root", workflow_id="w1", status=RunStatus.COMPLETED, created_at=START),
-    "child": Run(id="child", workflow_id="w1", status=RunStatus.COMPLETED, parent_run_id="root", created_at=START),
-}
-
-
-async def _runs(_workflow_id: str) -> list[Run]:
-    return list(RUNS.values())
-
-
-async def _run(run_id: str) -> Run:
-    return RUNS[run_id]
+def turns(*run_ids: str) -> list[Turn]:
+    """Turns with these root runs."""
+    return [Turn(run_id, number, START) for number, run_id in enumerate(run_ids, 1)]
 
 
 def engine(**services: dict[str, Any]) -> FakeAtelier:
     """A fake engine that knows this past; ``services`` adds answers, or takes their place."""
     known: dict[str, dict[str, Any]] = {
         "workflows": {"list": [WORKFLOW], "get": WORKFLOW},
-        "teams": {"timeline": timeline(), "tree": tree(), "at": snapshot},
+        "teams": {"timeline": timeline(), "tree": tree(), "at": snapshot, "turns": turns("root"), "root_of": lambda run_id: run_id},
         "inspector": {"requests": summaries, "request": request},
     }
     results: dict[str, Any]
     for name, results in services.items():
         known.setdefault(name, {}).update(results)
-    fake = FakeAtelier(**known)
-    fake.__dict__["repos"] = SimpleNamespace(runs=SimpleNamespace(list=_runs, get=_run))
-    return fake
+    return FakeAtelier(**known)

@@ -12,7 +12,9 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.services import ToolServices
 from tests.support import memories
 from tests.support.clock import ManualClock
 
@@ -20,8 +22,13 @@ embedder, repos, search, workflow = memories.embedder, memories.repos, memories.
 
 
 @pytest.fixture
-def registry() -> ToolRegistry:
-    return create_default_tool_registry()
+def services(repos: Repositories, search: MemorySearch) -> ToolServices:
+    return ToolServices(memories=repos.memories, memory_search=search, reports=repos.reports)
+
+
+@pytest.fixture
+def registry(services: ToolServices) -> ToolRegistry:
+    return create_default_tool_registry(services)
 
 
 class Calls:
@@ -31,6 +38,7 @@ class Calls:
         self.registry = registry
         self.context = context
         self.announced: list[tuple[str, Task]] = []
+        self.states: dict[str, dict[str, Any]] = {}
         self.stored: dict[str, Task] = {}
         self._count = 0
 
@@ -38,8 +46,11 @@ class Calls:
         from dataclasses import replace
 
         self._count += 1
-        context = replace(self.context, call_id=call_id or f"call-{self._count}", tasks=self.tasks)
+        state = self.states.get(tool, {})
+        context = replace(self.context, call_id=call_id or f"call-{self._count}", tasks=self.tasks, state=state)
         outcome = await self.registry.execute(tool, arguments, context)
+        if isinstance(outcome, ToolResult) and outcome.state is not None:
+            self.states[tool] = outcome.state
         for changed in outcome.tasks if isinstance(outcome, ToolResult) else ():
             self.announced.append((changed.action, changed.task))
             if changed.action == "delete":
@@ -59,17 +70,13 @@ class Calls:
 
 
 @pytest.fixture
-def context(repos: Repositories, workflow: Workflow, search: MemorySearch, registry: ToolRegistry, clock: ManualClock) -> ToolContext:
+def context(repos: Repositories, workflow: Workflow, clock: ManualClock) -> ToolContext:
     return ToolContext(
         workflow_id=workflow.id,
         run_id="run-1",
         call_id="call-0",
         agent_id="agent-1",
         agent_name="Assistant",
-        memories=repos.memories,
-        memory_search=search,
-        reports=repos.reports,
-        registry=registry,
         now=clock.now,
     )
 
@@ -83,7 +90,14 @@ MakeCalls = Callable[..., Calls]
 
 
 @pytest.fixture
-def calls_with(registry: ToolRegistry, context: ToolContext) -> MakeCalls:
+def calls_with(registry: ToolRegistry, context: ToolContext, services: ToolServices) -> MakeCalls:
+    """Calls with other facts, or with other services for all calls of the test."""
     from dataclasses import replace
 
-    return lambda **changes: Calls(registry, replace(context, **changes))
+    def make(**changes: Any) -> Calls:
+        for name in ToolServices.__slots__:
+            if name in changes:
+                setattr(services, name, changes.pop(name))
+        return Calls(registry, replace(context, **changes))
+
+    return make

@@ -12,7 +12,7 @@ from atelier_desk import i18n
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import _
 from atelier_desk.tools.argument_words import explain
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.validation import InvalidArgumentsError, validate
 
 

@@ -98,3 +98,26 @@ def test_control_tools_cannot_be_made() -> None:
         @tool(category=ToolCategory.CONTROL)
         def boss() -> None:
             """Boss."""
+
+
+def test_a_summary_and_subjects_name_parameters() -> None:
+    with pytest.raises(UsageError, match="wrong"):
+
+        @tool(summary="Counts {wrong}")
+        def count(text: str) -> int:
+            """Counts."""
+            return len(text)
+
+    with pytest.raises(UsageError, match="folders"):
+
+        @tool(subjects={"text": "folders"})  # type: ignore[dict-item]
+        def other(text: str) -> int:
+            """Counts."""
+            return len(text)
+
+    with pytest.raises(UsageError, match="summary"):
+
+        @tool(summary="Counts {")
+        def third(text: str) -> int:
+            """Counts."""
+            return len(text)

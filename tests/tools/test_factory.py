@@ -41,9 +41,9 @@ def test_an_unknown_tool_is_answered_with_the_closest(registry: ToolRegistry, co
         ToolFactory(registry, context).create("MemryTool", "w", "a")
 
 
-async def test_each_bound_tool_has_a_memory_scope_of_its_own(registry: ToolRegistry, context: ToolContext) -> None:
+async def test_each_bound_tool_has_a_state_of_its_own(registry: ToolRegistry, context: ToolContext) -> None:
     factory = ToolFactory(registry, context)
     first, second = factory.create("MemoryTool", context.workflow_id, "a"), factory.create("MemoryTool", context.workflow_id, "b")
     await first.execute({"operation": "activate_general"})
-    assert first.context.memory_scope == {"workflow_id": None}
-    assert second.context.memory_scope == {}
+    assert (first.state, second.state) == ({"workflow_id": None}, {})
+    assert (await first.execute({"operation": "describe"})).data["workflow_id"] is None  # type: ignore[union-attr]

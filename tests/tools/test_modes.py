@@ -13,7 +13,8 @@ from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine.run.model_call import tools_tokens
 from atelier_desk.tools import modes
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
 
 ENABLED = ("TodoTool", "ReportTool", "where", "SpawnAgentTool", "gone")
 CONTROL = ["wait_user_response", "output", "task_complete", "task_abandon"]
@@ -67,7 +68,7 @@ def test_in_few_words() -> None:
     for mode in (ToolMode.DIRECT, ToolMode.SECTIONS):
         for depth in (0, 1):
             shown = visible(REGISTRY, mode, [], depth=depth, has_parent=depth > 0)
-            control = REGISTRY.get_definitions_by_names([name for name in shown if name not in modes.PLANNERS])
+            control = REGISTRY.get_definitions_by_names([name for name in shown if name not in modes.planners(REGISTRY)])
             assert len(control) == len(CONTROL) + depth
             assert tools_tokens(tuple(control)) <= 400
 
@@ -124,7 +125,7 @@ def test_what_the_system_message_says(registry: ToolRegistry) -> None:
     assert text(ToolMode.DIRECT) == ""
     assert text(ToolMode.SECTIONS, 3) == ""
     assert text(ToolMode.SECTIONS) == (
-        "[TOOL SECTIONS] (reach these tools with plan_actions; list_tool_sections names them)\n"
+        "[TOOL SECTIONS] (reach these tools with list_tool_sections and plan_actions)\n"
         "- core_ops: Tasks, memory, calculation, questions to the user and reports (2)\n"
         "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1)\n"
         "- context_ops: Where the agent works: folder, environment, project (1)"

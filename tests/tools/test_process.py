@@ -16,7 +16,8 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.tools.base import AskUser, Outcome, ToolContext, ToolResult
+from atelier_desk.domain.parts import FileChange, TextPart
+from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.file_tool import make
 from atelier_desk.tools.process import ToolProcesses
 from atelier_desk.tools.registry import ToolRegistry
@@ -88,10 +89,10 @@ async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress
             async def who(context: ToolContext) -> str:
                 """Says what it knows."""
                 context.progress(40, "nearly")
-                return f"{context.workflow_id} {context.idempotency_key} {context.memories}"
+                return f"{context.workflow_id} {context.idempotency_key} {context.workspace} {context.tasks}"
         ''')
     )
-    assert (await loaded.data("who"))["result"] == f"{context.workflow_id} {context.idempotency_key} None"
+    assert (await loaded.data("who"))["result"] == f"{context.workflow_id} {context.idempotency_key} None None"
     assert told == [(40, "nearly")]
 
 
@@ -292,7 +293,7 @@ asyncio.run(ToolProcesses().call(tool_file(folder, HANGS), "hang", {"folder": st
 
 def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
     facts = dict.fromkeys(("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "language"), "") | {
-        "depth": 0, "enabled_tools": None, "memory_scope": {},
+        "depth": 0, "enabled_tools": None, "state": {}, "workspace": None,
     }  # fmt: skip
     program = subprocess.Popen([sys.executable, "-c", PARENT.replace("FACTS", repr(facts)), str(tmp_path)])
     try:
@@ -305,3 +306,33 @@ def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
     until_now(lambda: gone(pid))
     (tmp_path / "go").touch()
     assert not (tmp_path / "effect-0").exists()
+
+
+async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None:
+    await loaded.load(
+        HEAD
+        + textwrap.dedent('''
+            from atelier_desk.domain.parts import FileChange, TextPart
+            from atelier_desk.tools.base import NewArtefact, ToolContext, ToolResult
+
+            @tool(title="Copier", icon="copy", summary="Copies {path}", subjects={"path": "paths"}, effect="write")
+            def copy(path: str, context: ToolContext) -> ToolResult:
+                """Copies."""
+                times = context.state.get("times", 0) + 1
+                parts = (TextPart(text="done"), FileChange(action="created", path=path), NewArtefact("a.bin", b"\\x00\\xff"))
+                return ToolResult({"success": True, "times": times}, parts=parts, state={"times": times})
+        ''')
+    )
+    known = loaded.registry.get_tool("copy")
+    assert known is not None
+    described = loaded.registry.describe(known, {"path": "a.txt"})
+    assert (known.title, known.icon, described.summary.params, described.subjects.paths) == (
+        "Copier",
+        "copy",
+        {"path": "a.txt"},
+        ("a.txt",),
+    )
+    result = await loaded.call("copy", path="a.txt")
+    assert isinstance(result, ToolResult)
+    assert result.state == {"times": 1}
+    assert result.parts == (TextPart(text="done"), FileChange(action="created", path="a.txt"), NewArtefact("a.bin", b"\x00\xff"))

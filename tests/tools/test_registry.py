@@ -23,7 +23,6 @@ from atelier_desk.tools.base import (
     ToolContext,
     ToolResult,
 )
-from atelier_desk.tools.control import CONTROL_TOOLS, control_tools, get_control_tool, is_control_tool
 from atelier_desk.tools.factory import ToolFactory
 from atelier_desk.tools.registry import ToolRegistry
 from tests.tools.conftest import Calls, MakeCalls
@@ -110,12 +109,13 @@ def test_the_default_registry(registry: ToolRegistry) -> None:
     assert all(tool.awaits_external_response for tool in registry.get_tools_by_category(ToolCategory.CONTROL))
 
 
-def test_control_tools_by_name() -> None:
-    assert is_control_tool("output")
-    assert not is_control_tool("TodoTool")
-    assert get_control_tool("output") is CONTROL_TOOLS["output"]
-    assert get_control_tool("TodoTool") is None
-    assert [spec.name for spec in control_tools()] == list(CONTROL_TOOLS)
+def test_control_tools_by_name(registry: ToolRegistry) -> None:
+    assert registry.is_control_tool("output")
+    assert not registry.is_control_tool("TodoTool")
+    assert registry.get_control_tool("output") is registry.get_tool("output")
+    assert registry.get_control_tool("TodoTool") is None
+    control = "wait_user_response output task_complete task_abandon wait_parent invoke_tool answer_child"
+    assert [spec.name for spec in registry.control_tools()] == control.split()
 
 
 def test_definitions_by_names_keep_the_order_and_leave_out_the_unknown(registry: ToolRegistry) -> None:

@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
-from atelier_desk.tools.control import is_control_tool
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.registry import ToolRegistry, create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.schema import MAX_GRAMMAR_LENGTH, operations_of, parameters_of, property_names
 from atelier_desk.tools.validation import validate
 
@@ -62,7 +62,7 @@ def nodes(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_a_union_becomes_one_flat_object() -> None:
-    schema = parameters_of(Thing())
+    schema = parameters_of(Thing.input)
     assert schema["type"] == "object"
     assert schema["properties"]["operation"]["enum"] == ["make", "find", "seek"]
     assert schema["required"] == ["operation", "name"]
@@ -71,23 +71,23 @@ def test_a_union_becomes_one_flat_object() -> None:
 
 
 def test_descriptions_say_which_operations_take_a_parameter_and_which_need_it() -> None:
-    properties = parameters_of(Thing())["properties"]
+    properties = parameters_of(Thing.input)["properties"]
     assert properties["name"]["description"] == "For make (required), find, seek (required). Its name."
     assert properties["parts"]["description"] == "For make."
 
 
 def test_choices_of_several_operations_are_joined() -> None:
-    assert parameters_of(Thing())["properties"]["scope"]["enum"] == ["a", "b", "c"]
+    assert parameters_of(Thing.input)["properties"]["scope"]["enum"] == ["a", "b", "c"]
 
 
 def test_long_limits_are_told_and_not_unrolled() -> None:
-    text = parameters_of(Thing())["properties"]["text"]
+    text = parameters_of(Thing.input)["properties"]["text"]
     assert "maxLength" not in text
     assert "5000 characters" in text["description"]
 
 
 def test_null_is_left_out_where_leaving_the_parameter_out_says_the_same() -> None:
-    assert all(node.get("type") != "null" for node in nodes(parameters_of(Thing())))
+    assert all(node.get("type") != "null" for node in nodes(parameters_of(Thing.input)))
 
 
 def test_operations_tell_their_fields() -> None:
@@ -110,7 +110,7 @@ def test_every_definition_is_plain_json_a_grammar_can_be_made_of(name: str) -> N
     assert set(schema.get("required", ())) <= set(schema["properties"])
 
 
-@pytest.mark.parametrize("name", [name for name in ALL.get_all_tool_names() if not is_control_tool(name)])
+@pytest.mark.parametrize("name", [name for name in ALL.get_all_tool_names() if not ALL.is_control_tool(name)])
 def test_every_description_follows_the_template_and_its_example_is_valid(name: str) -> None:
     tool = ALL.get_tool(name)
     assert isinstance(tool, DescribedTool)
@@ -140,7 +140,7 @@ def test_a_tool_without_parameters_has_an_empty_object() -> None:
         name: ClassVar[str] = "nothing"
         input: ClassVar[Any] = type("NothingInput", (Input,), {"__module__": __name__})
 
-    assert parameters_of(Nothing()) == {"type": "object", "properties": {}, "additionalProperties": False}
+    assert parameters_of(Nothing.input) == {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def test_a_parameter_called_operation_is_not_a_discriminator() -> None:
@@ -151,7 +151,7 @@ def test_a_parameter_called_operation_is_not_a_discriminator() -> None:
         name: ClassVar[str] = "surgery"
         input: ClassVar[Any] = Plain
 
-    assert parameters_of(Surgery())["properties"]["operation"] == {"type": "string"}
+    assert parameters_of(Surgery.input)["properties"]["operation"] == {"type": "string"}
     assert validate(Surgery(), {"operation": "appendix"}).operation == "appendix"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError
-from atelier_desk.tools.sections import ALWAYS_AVAILABLE, Section, SectionRegistry
+from atelier_desk.tools.sections import Section, SectionRegistry
 
 
 def test_knows_the_sections_of_the_specification() -> None:
@@ -15,7 +15,7 @@ def test_knows_the_sections_of_the_specification() -> None:
     for name in known.split():
         assert sections.get(name).name
         assert sections.get(name).description
-    assert all(sections.has(name) for name in ALWAYS_AVAILABLE)
+    assert sections.always_available() == ["context_ops"]
 
 
 def test_a_server_registers_its_own() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, validate
 
 REGISTRY = create_default_tool_registry()

@@ -73,6 +73,9 @@ def described(asked: ApprovalRequest) -> list[str]:
         _("{agents} wants to call {tool}", agents=lineage(asked.lineage, asked.agent_name), tool=call_name(asked.tool, asked.operation)),
         f"  {risk(asked.risk)} · {reason(asked.reason)}",
     ]
+    told = " · ".join(filter(None, (_(asked.presentation.title), asked.presentation.summary.localized(_))))
+    if told:
+        lines.insert(1, f"  {told}")
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))
     if asked.round > 1:

@@ -15,7 +15,7 @@ from atelier_desk.i18n import _
 
 
 @contextmanager
-def interrupts(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
+def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
     """The first Ctrl-C, SIGTERM or SIGHUP cancels the running command, which saves and ends with 130; the second kills at once."""
     task = asyncio.current_task()
     assert task is not None
@@ -30,15 +30,15 @@ def interrupts(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
             with suppress(ReaderGone, OSError):
                 terminal.note(_("Interrupting and saving. Press Ctrl-C again to kill."), "warn")
 
-    def interrupt(number: int) -> None:
-        if not terminal.interrupted():
+    def ctrl_c(number: int) -> None:
+        if not terminal.ctrl_c():
             watch.start()
             cancel(number)
 
     def on_signal(number: int, frame: Any) -> None:
-        if number == signal.SIGINT and terminal.catches_interrupts:
+        if number == signal.SIGINT and terminal.catches_ctrl_c:
             # The command deals with it, the way a chat stops an answer.
-            loop.call_soon_threadsafe(interrupt, number)
+            loop.call_soon_threadsafe(ctrl_c, number)
             return
         watch.start()
         loop.call_soon_threadsafe(cancel, number)

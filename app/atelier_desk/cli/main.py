@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.dispatch import FAILED, OK, USAGE, execute, perform
-from atelier_desk.cli.ending import interrupts
+from atelier_desk.cli.ending import ending_by_signal
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
 from atelier_desk.ending import CANCELLED, EndWatch
@@ -103,7 +103,7 @@ def data_root(arguments: argparse.Namespace) -> Path:
 async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
     terminal.request.language = early_language(argv)
-    with interrupts(terminal, watch):
+    with ending_by_signal(terminal, watch):
         try:
             return await _perform_somewhere(arguments, argv, terminal, watch)
         except asyncio.CancelledError:

@@ -84,7 +84,7 @@ class Output(Protocol):
         """What a pipe or a file brings on standard input, empty when that is a terminal, or nothing comes for ``PIPE_WAIT_S``."""
         ...
 
-    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
+    def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
         """Have Ctrl-C call ``handler`` instead of cancelling the command; when it gives False, the command is cancelled after all."""
         ...
 
@@ -139,7 +139,7 @@ class Terminal:
         self._clean = self._stdout.isatty() and not json
         self.watched = self._person and self._clean
         self._thinking = False
-        self._on_interrupt: Callable[[], bool] | None = None
+        self._on_ctrl_c: Callable[[], bool] | None = None
 
     def write(self, text: str) -> None:
         self.think("")
@@ -230,21 +230,21 @@ class Terminal:
             self.note(_("Standard input is not UTF-8; it was read as {encoding}.", encoding=encoding), "warn")
         return text
 
-    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
-        self._on_interrupt = handler
+    def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
+        self._on_ctrl_c = handler
 
     @property
-    def catches_interrupts(self) -> bool:
-        return self._on_interrupt is not None
+    def catches_ctrl_c(self) -> bool:
+        return self._on_ctrl_c is not None
 
-    def interrupted(self) -> bool:
+    def ctrl_c(self) -> bool:
         """Ctrl-C came: False when nobody deals with it, and the command is to be cancelled."""
-        handler = self._on_interrupt
+        handler = self._on_ctrl_c
         if handler is None:
             return False
         if handler():
             return True
-        self._on_interrupt = None
+        self._on_ctrl_c = None
         return False
 
 

@@ -24,9 +24,7 @@ class Stepper:
 
     async def go_on(self, workflow_id: str, run_id: str) -> bool:
         """Take what comes next; False when the team of ``run_id`` waits for no step, or nobody wants the next one."""
-        from atelier_desk.engine.services.stepping import waiting_steps
-
-        waiting = [step for step in await waiting_steps(self._atelier, workflow_id) if step.root_run_id == run_id]
+        waiting = [step for step in await self._atelier.stepping.waiting(workflow_id) if step.root_run_id == run_id]
         if not waiting:
             return False
         if self._free:

@@ -64,8 +64,8 @@ class ActionRegistry(QObject):
                 if isinstance(spec, ActionSpec):
                     self.add(spec, attribute.__get__(window))
 
-    def add(self, spec: ActionSpec, run: Callable[..., object]) -> QAction:
-        """Register an action of the window; a name that is there already is an error."""
+    def add(self, spec: ActionSpec, run: Callable[..., object], after: str = "") -> QAction:
+        """Register an action of the window, behind the one called ``after``; a name that is there already is an error."""
         if spec.name in self._entries:
             raise ValueError(f"action {spec.name!r} is registered already")
         made = QAction(self._window)
@@ -76,7 +76,10 @@ class ActionRegistry(QObject):
             made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
         self._window.addAction(made)
-        self._entries[spec.name] = (spec, made)
+        order = list(self._entries)
+        order.insert(order.index(after) + 1 if after else len(order), spec.name)
+        known = self._entries | {spec.name: (spec, made)}
+        self._entries = {name: known[name] for name in order}
         self._dress(spec, made)
         return made
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream import Topic
 
 KEEP_S = 0.5
 """How long the closing window waits for its layout to be kept."""
@@ -92,7 +93,7 @@ class Program(QObject):
         self._crashed.connect(self._show_crash)
         self.window.closing.connect(self._on_closing)
         self.window.language_wanted.connect(self._on_language)
-        self.bridge.engine_opened.connect(lambda: self.bridge.start(self._on_opened()))
+        self.bridge.engine_opened.connect(lambda: self.bridge.jobs.start(self._on_opened()))
         self.bridge.engine_failed.connect(self._on_failed)
         self.bridge.engine_closed.connect(self._on_closed)
         self.bridge.changed.connect(self._on_changed)
@@ -165,13 +166,13 @@ class Program(QObject):
 
     # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
-        settings = await self.bridge.call(lambda a: a.settings.get())
+        settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         await self.window.start(settings)
         _calm_collector()
         if not settings.first_start_done:
             self._first_start()
-        await self.bridge.call(lambda a: a.go_on())
+        await self.bridge.engine.go_on()
 
     def _first_start(self) -> None:
         from atelier_desk.desktop.firststart import FirstStart
@@ -199,14 +200,14 @@ class Program(QObject):
         self.window.leave_engine_error()
         self.bridge.start_engine()
 
-    def _on_changed(self, topic: str, key: str) -> None:
+    def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "settings" and key != "window":
             if key == "language":
                 self._language = ""  # a choice made now is stronger than the command line's
-            self.bridge.start(self._reapply())
+            self.bridge.jobs.start(self._reapply())
 
     async def _reapply(self) -> None:
-        settings = await self.bridge.call(lambda a: a.settings.get())
+        settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         if self.window.presenter is not None:
             self.window.presenter.set_notifications(settings.notifications)
@@ -216,7 +217,7 @@ class Program(QObject):
         self._language = ""
         self._switch_language(code)
         if self.bridge.ready:
-            self.bridge.do(lambda a: a.settings.update(language=code))
+            self.bridge.jobs.start(self.bridge.engine.settings.update(language=code))
 
     def _switch_language(self, code: str) -> None:
         from atelier_desk.desktop.settings.language import switch_language
@@ -247,7 +248,7 @@ class Program(QObject):
 
     async def _keep_window(self) -> None:
         kept = self.window.layout_state()
-        settings = await self.bridge.call(lambda a: a.settings.update(window=kept))
+        settings = await self.bridge.engine.settings.update(window=kept)
         self._write_first_look(settings)
 
     def _on_closed(self) -> None:

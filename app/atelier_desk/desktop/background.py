@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSystemTrayIcon
 
+from atelier_desk.domain.payloads import WorkflowComplete
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -41,16 +42,17 @@ class BackgroundWatch(QObject):
         window.sidebar.workflow_gone.connect(self._take_back)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.depth or event.parent_run_id or event.chunk_type.value != "workflow_complete":
+        data = event.payload
+        if event.depth or event.parent_run_id or not isinstance(data, WorkflowComplete):
             return
-        words = ENDS.get(str(event.data.get("status", "")))
+        words = ENDS.get(data.status)
         window = self._window
         in_view = event.workflow_id == window.chat.workflow_id
         if words is None or (in_view and window.isActiveWindow()):
             return
         if not in_view:
             window.sidebar.model.set_unread(event.workflow_id, True)
-        window.bridge.start(self._tell(event.workflow_id, words, in_view))
+        window.bridge.jobs.start(self._tell(event.workflow_id, words, in_view))
 
     def _on_opened(self, workflow_id: str) -> None:
         self._window.sidebar.model.set_unread(workflow_id, False)
@@ -62,7 +64,7 @@ class BackgroundWatch(QObject):
             toast.dismiss()
 
     async def _tell(self, workflow_id: str, words: str, in_view: bool) -> None:
-        workflow = await self._window.bridge.call(lambda a: a.workflows.get(workflow_id))
+        workflow = await self._window.bridge.engine.workflows.get(workflow_id)
         text = _(words, name=workflow.name)
 
         def open_it() -> None:

@@ -1,43 +1,53 @@
 """Between two threads: the window's coroutines call the engine, the engine's events reach the window.
 
-Calls go over ``asyncio.run_coroutine_threadsafe``; events come back through one deque and one pending wake-up signal, are drained at
-30 Hz and joined: a thousand tokens become thirty events for each run that streams.
+``await bridge.engine.workflows.rename(id, name)`` runs on the engine's loop; events come back through one deque and one pending wake-up
+signal, are drained at 30 Hz and joined: a thousand tokens become thirty events for each run that streams.
 
-asyncio and logging are imported when they are first needed: the window is painted before that.
+asyncio, logging and the classes of what is streamed are imported when they are first needed: the window is painted before that.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.once import Once
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.remote import EngineCalls, Remote
 
 if TYPE_CHECKING:
-    import asyncio
+    from contextlib import AbstractAsyncContextManager
 
     from atelier_desk.desktop.engine_thread import EngineThread
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.payloads import Words
+    from atelier_desk.domain.stream import StreamEvent, Topic
+    from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
 
 _TEXT = frozenset({"token", "reasoning"})
 
-Opener = Callable[[Path | None], Any]
+Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 """Gives the asynchronous context manager that opens the engine."""
+
+
+class Change(NamedTuple):
+    """Something that screens list was changed."""
+
+    topic: Topic
+    id: str
 
 
 class Bridge(QObject):
     """What widgets hold of the engine.
 
     Attributes:
-        once: starts what a button asks for, unless it runs already.
+        jobs: what the window started and outlives its widgets; the others have jobs of their own.
 
     Signals:
         stream_event: a ``StreamEvent``, in order, the tokens of each run joined.
@@ -45,7 +55,7 @@ class Bridge(QObject):
         engine_opened: the engine answers calls from now on.
         engine_failed: the exception that kept it from opening, or ended it.
         engine_closed: it is closed; the program may end.
-        failed: an exception no widget handled; shown as a toast.
+        failed: a sentence about an error no widget handled; shown as a toast.
     """
 
     stream_event = Signal(object)
@@ -53,7 +63,7 @@ class Bridge(QObject):
     engine_opened = Signal()
     engine_failed = Signal(object)
     engine_closed = Signal()
-    failed = Signal(object)
+    failed = Signal(str)
     _woken = Signal()
     _opened = Signal()
     _broken = Signal(object)
@@ -63,10 +73,10 @@ class Bridge(QObject):
         super().__init__(parent)
         self._data_dir, self._opener = data_dir, opener
         self._thread: EngineThread | None = None
-        self._queue: deque[tuple[str, Any]] = deque()
+        self._queue: deque[StreamEvent | Change] = deque()
         self._pending = False
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self.once = Once(self.start)
+        self.jobs = Jobs(self, self._tell)
+        self._remote = cast(EngineCalls, Remote(self))
         self._drainer = QTimer(self)
         self._drainer.setSingleShot(True)
         self._drainer.timeout.connect(self._drain)
@@ -96,8 +106,7 @@ class Bridge(QObject):
         """Close the engine; ``engine_closed`` follows."""
         self.ready = False
         self._closing = True
-        for task in list(self._tasks):
-            task.cancel()
+        self.jobs.cancel()
         if self._thread is None or not self._thread.is_alive():
             self._ended.emit()
         else:
@@ -115,61 +124,44 @@ class Bridge(QObject):
         return self._data_dir
 
     # -- calls ----------------------------------------------------------------------------------------------------------------
-    async def call(self, function: Callable[[Any], Any]) -> Any:
-        """Run ``function(atelier)`` on the engine's loop and await its result here. Cancelling this cancels that.
+    @property
+    def engine(self) -> EngineCalls:
+        """The engine's services. Awaiting one of their methods runs it on the engine's loop; cancelling one side cancels the other.
 
-        Raises:
+        Raises, when it is awaited:
             RuntimeError: the engine is not open.
             CancelledError: the program closes; a timer that fires now has nobody to tell.
             AtelierError: whatever the engine raised.
         """
+        return self._remote
+
+    @property
+    def opened(self) -> Atelier | None:
+        """See ``remote.Engine``: nothing but the classes of its services may be looked at from here."""
+        return self._thread.engine if self._thread is not None else None
+
+    async def run(self, service: str, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+        """Call a coroutine method on the engine's loop and await its result here. For ``engine`` alone."""
         import asyncio
 
         if self._closing:
             raise asyncio.CancelledError
-        thread = self._thread
-        if thread is None or thread.engine is None:
+        thread, opened = self._thread, self.opened
+        if thread is None or opened is None:
             raise RuntimeError("the engine is not open")
-        engine = thread.engine
+        owner = getattr(opened, service) if service else opened
+        # The coroutine is only made here: it begins on the engine's loop.
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
 
-        async def run() -> Any:
-            result = function(engine)
-            if asyncio.iscoroutine(result) or isinstance(result, Awaitable):
-                return await result
-            return result
-
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), thread.loop))
-
-    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run a coroutine of the window from a slot; an exception it lets out is sent to ``failed``."""
-        import asyncio
-
-        task = asyncio.get_event_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_task_done)
-        return task
-
-    def do(self, function: Callable[[Any], Any]) -> asyncio.Task[Any]:
-        """``start(call(function))``: fire a call whose result is not needed."""
-        return self.start(self.call(function))
-
-    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is not None:
-            import logging
-
-            logging.getLogger(__name__).error("window task failed", exc_info=error)
-            with contextlib.suppress(RuntimeError):  # the window is gone already
-                self.failed.emit(error)
+    def _tell(self, problem: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the window is gone already
+            self.failed.emit(problem)
 
     # -- events ---------------------------------------------------------------------------------------------------------------
-    def _attach(self, engine: Any) -> None:
+    def _attach(self, engine: Atelier) -> None:
         """On the engine's thread: subscribe before anybody can miss an event."""
-        engine.bus.subscribe(lambda event: self.post("event", event))
-        engine.bus.on_changed(lambda topic, key: self.post("changed", (topic, key)))
+        engine.bus.subscribe(self.post)
+        engine.bus.on_changed(lambda topic, id: self.post(Change(topic, id)))
         self._opened.emit()
 
     def _on_opened(self) -> None:
@@ -178,9 +170,9 @@ class Bridge(QObject):
         self.ready = True
         self.engine_opened.emit()
 
-    def post(self, kind: str, payload: Any) -> None:
+    def post(self, news: StreamEvent | Change) -> None:
         """From the engine's thread: queue one event or change and wake the window if nobody did."""
-        self._queue.append((kind, payload))
+        self._queue.append(news)
         if not self._pending:
             self._pending = True
             self._woken.emit()
@@ -194,57 +186,62 @@ class Bridge(QObject):
         if not self.ready:  # closing: nobody shows it any more, and it is all in the journal
             self._queue.clear()
             return
-        batch: list[tuple[str, Any]] = []
+        batch: list[StreamEvent | Change] = []
         while self._queue:
             batch.append(self._queue.popleft())
-        for kind, payload in coalesce(batch):
-            if kind == "event":
-                self.stream_event.emit(payload)
+        for news in coalesce(batch):
+            if isinstance(news, Change):
+                self.changed.emit(news.topic, news.id)
             else:
-                self.changed.emit(*payload)
+                self.stream_event.emit(news)
 
 
-def coalesce(batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     """Join the tokens (and the reasoning) of each run, also where several stream at once; keep one of several equal changes, the first.
 
     A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
     the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
     """
-    result: list[tuple[str, Any]] = []
-    seen: set[tuple[str, str]] = set()
-    texts: dict[str, tuple[int, StreamEvent, list[str]]] = {}
-    """By run, the text that may go on: its place in the result, its first event, its pieces."""
+    from atelier_desk.domain.payloads import Words
+
+    result: list[StreamEvent | Change] = []
+    seen: set[Change] = set()
+    texts: dict[str, tuple[int, StreamEvent, Words, list[str]]] = {}
+    """By run, the text that may go on: its place in the result, its first event and what that says, its pieces."""
 
     def close(run_id: str) -> None:
-        place, event, parts = texts.pop(run_id)
+        place, event, _first, parts = texts.pop(run_id)
         if len(parts) > 1:
-            joined = event.model_copy(update={"data": {**event.data, "content": "".join(parts)}})
-            result[place] = ("event", joined)
+            result[place] = event.model_copy(update={"data": {**event.data, "content": "".join(parts)}})
 
-    for kind, payload in batch:
-        if kind == "changed":
-            if payload not in seen:
-                seen.add(payload)
-                result.append((kind, payload))
+    for news in batch:
+        if isinstance(news, Change):
+            if news not in seen:
+                seen.add(news)
+                result.append(news)
             continue
-        if payload.chunk_type not in _TEXT:
-            for run_id in [run_id for run_id, (_place, event, _parts) in texts.items() if event.workflow_id == payload.workflow_id]:
+        words = news.payload if news.chunk_type in _TEXT else None
+        if not isinstance(words, Words):
+            for run_id in [run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id]:
                 close(run_id)
-            result.append((kind, payload))
+            result.append(news)
             continue
-        open_text = texts.get(payload.run_id)
-        if open_text is not None and _stream_key(open_text[1]) == _stream_key(payload):
-            open_text[2].append(str(payload.data.get("content", "")))
+        open_text = texts.get(news.run_id)
+        if open_text is not None and _goes_on(open_text[2], words):
+            open_text[3].append(words.content)
             continue
         if open_text is not None:
-            close(payload.run_id)
-        texts[payload.run_id] = (len(result), payload, [str(payload.data.get("content", ""))])
-        result.append((kind, payload))
+            close(news.run_id)
+        texts[news.run_id] = (len(result), news, words, [words.content])
+        result.append(news)
     for run_id in list(texts):
         close(run_id)
     return result
 
 
-def _stream_key(event: StreamEvent) -> tuple[str, str, object]:
-    """Tokens with the same key belong to the same text."""
-    return event.run_id, event.chunk_type.value, event.data.get("message_id")
+def _goes_on(first: Words, words: Words) -> bool:
+    """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
+    from atelier_desk.domain.payloads import Reasoning
+
+    turns = isinstance(words, Reasoning) and words.all_before
+    return type(first) is type(words) and first.message_id == words.message_id and not turns

@@ -86,10 +86,10 @@ class Conductor(QObject):
     # -- the past -------------------------------------------------------------------------------------------------------------
     def open_replay(self) -> None:
         """Replay the newest turn of the workflow in view."""
-        self._bridge.start(self._open_newest(self._window.chat.workflow_id))
+        self._bridge.jobs.start(self._open_newest(self._window.chat.workflow_id))
 
     async def _open_newest(self, workflow_id: str) -> None:
-        workflow = await self._bridge.call(lambda a: a.workflows.get(workflow_id))
+        workflow = await self._bridge.engine.workflows.get(workflow_id)
         if workflow.head_run_id:
             await self._show_replay(workflow_id, workflow.head_run_id, 0)
         else:
@@ -97,7 +97,7 @@ class Conductor(QObject):
 
     def show_replay(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
         """Replay a turn from a stream event on; 0 begins at its end."""
-        self._bridge.start(self._show_replay(workflow_id, root_run_id, seq))
+        self._bridge.jobs.start(self._show_replay(workflow_id, root_run_id, seq))
 
     async def _show_replay(self, workflow_id: str, root_run_id: str, seq: int) -> None:
         if self.replay is None:
@@ -130,13 +130,13 @@ class Conductor(QObject):
 
     def fork(self, workflow_id: str, seq: int) -> None:
         """Make a new workflow of everything up to a stream event, and show it."""
-        self._bridge.once(("fork", workflow_id, seq), lambda: self._fork(workflow_id, seq))
+        self._bridge.jobs.once(("fork", workflow_id, seq), lambda: self._fork(workflow_id, seq))
 
     async def _fork(self, workflow_id: str, seq: int) -> None:
-        forked = await self._bridge.call(lambda a: a.runs.fork(workflow_id, seq))
+        forked = await self._bridge.engine.runs.fork(workflow_id, seq)
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
-        active = await self._bridge.call(lambda a: a.runs.active(forked.id))
+        active = await self._bridge.engine.workflows.active(forked.id)
         text = _("“{name}” was made.", name=forked.name)
         if active:
             self._window.toasts.show(text, _("Go on"), lambda: self._window.chat.steering.resume(active))

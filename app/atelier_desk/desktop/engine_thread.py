@@ -6,16 +6,20 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
 
 log = logging.getLogger(__name__)
 
-Opener = Callable[[Path | None], Any]
+Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 """Gives the asynchronous context manager that opens the engine."""
 
 
-def open_engine(data_dir: Path | None) -> Any:
+def open_engine(data_dir: Path | None) -> AbstractAsyncContextManager[Atelier]:
     """The real engine; imported on the engine's thread so that the window is painted first."""
     from atelier_desk.engine.atelier import Atelier
 
@@ -34,7 +38,7 @@ class EngineThread(threading.Thread):
         self,
         data_dir: Path | None,
         *,
-        opened: Callable[[Any], object],
+        opened: Callable[[Atelier], object],
         failed: Callable[[BaseException], object],
         closed: Callable[[], object],
         opener: Opener = open_engine,
@@ -42,7 +46,7 @@ class EngineThread(threading.Thread):
         super().__init__(name="atelier-engine", daemon=True)
         self.data_dir = data_dir
         self.loop = asyncio.new_event_loop()
-        self.engine: Any = None
+        self.engine: Atelier | None = None
         self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
         self._ending = asyncio.Event()
 

@@ -11,9 +11,9 @@ from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.i18n import N_, _
 
 _WIDTH, _ROWS = 560, 9
 _Role = Qt.ItemDataRole
@@ -89,7 +89,7 @@ class _Delegate(QStyledItemDelegate):
         painter.restore()
 
 
-class CommandPalette(Translated, QDialog):
+class CommandPalette(QDialog):
     """Type to filter, arrows to choose, Enter to run, Esc to leave. Opened with ``popup``."""
 
     def __init__(self, registry: ActionRegistry, window: QWidget, extra: Callable[[], Iterable[Command]] = tuple) -> None:
@@ -99,31 +99,19 @@ class CommandPalette(Translated, QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self._registry, self._window, self._extra = registry, window, extra
         self._commands: list[Command] = []
-        self.field = QLineEdit(self)
-        self.field.setObjectName("palette-field")
-        mark(self.field, "palette")
-        self.list = QListView(self)
-        self.list.setObjectName("palette-list")
-        mark(self.list, "plain")
+        self.field = control(QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands and workflows"))
+        self.list = control(QListView(self), "palette-list", look="plain", name=N_("Commands"), on=self._run)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setItemDelegate(_Delegate(self.list))
         self.list.setUniformItemSizes(True)
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
-        card = QFrame(self)
-        mark(card, "card-raised")
-        inner = QVBoxLayout(card)
-        inner.setContentsMargins(6, 8, 6, 8)
-        inner.setSpacing(6)
-        inner.addWidget(self.field)
-        inner.addWidget(self.list)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(card)
+        card = control(QFrame(self), look="card-raised")
+        fill(QVBoxLayout(card), self.field, self.list, margins=(6, 8, 6, 8), spacing=6)
+        fill(QVBoxLayout(self), card, margins=(0, 0, 0, 0))
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
-        self.list.clicked.connect(lambda *_: self._run())
-        self.retranslate()
+        say(self, name=N_("Command palette"))
 
     def popup(self) -> None:
         """Show it near the top of the window with everything in it."""
@@ -178,9 +166,3 @@ class CommandPalette(Translated, QDialog):
                 self._run()
                 return True
         return super().eventFilter(watched, event)
-
-    def retranslate(self) -> None:
-        self.field.setPlaceholderText(_("Search commands and workflows"))
-        self.field.setAccessibleName(_("Search commands and workflows"))
-        self.list.setAccessibleName(_("Commands"))
-        self.setAccessibleName(_("Command palette"))

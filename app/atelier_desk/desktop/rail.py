@@ -9,32 +9,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
+from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.panes.base import Pane
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
     from atelier_desk.domain.stream import StreamEvent
 
-TITLES = {
-    "tasks": N_("Tasks"),
-    "activity": N_("Activity"),
-    "memory": N_("Memory"),
-    "reports": N_("Reports"),
-    "questions": N_("Questions"),
-    "timeline": N_("Timeline"),
-    "context": N_("Context"),
-}
-DRAWER = ("timeline", "context")
-"""Panes that need width: they lie below the conversation, and stay away until they are asked for."""
 DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42
 """Most of the window's height that it takes when it is opened."""
 WIDTH = 300
-HEIGHTS = [224, 344, 282]
-"""Of tasks, activity and memory one above the other: five tasks, five agents with two rows of what they did, three memories."""
+COMPACT_HEIGHTS = [300, 500]
+"""Of the uppermost and the lowest pane, where no more fit one above the other."""
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
 LEAST = (180, 90)
@@ -44,16 +35,13 @@ LEAST = (180, 90)
 class _DockTitle(Translated, QWidget):
     """The bar a pane is dragged by: a thin strip while it is docked, because the pane shows its own heading; a title when it floats."""
 
-    def __init__(self, dock: QDockWidget, name: str) -> None:
+    def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__(dock)
-        self._dock, self._name = dock, name
+        self._dock, self._title = dock, entry.title
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._text = ElidedLabel("", self)
-        mark(self._text, "small")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.addWidget(self._text, 1)
+        self._text = control(ElidedLabel("", self), look="small")
+        fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
 
@@ -65,46 +53,41 @@ class _DockTitle(Translated, QWidget):
 
     def retranslate(self) -> None:
         self._text.setVisible(self._dock.isFloating())
-        self._text.setText(_(TITLES[self._name]))
-        self.setToolTip(_("Drag to move {pane}", pane=_(TITLES[self._name])))
+        self._text.setText(_(self._title))
+        self.setToolTip(_("Drag to move {pane}", pane=_(self._title)))
         self.updateGeometry()
 
 
 class _DockButtons(Translated, QWidget):
     """Tear off and hide, at the right of a pane's heading."""
 
-    def __init__(self, dock: QDockWidget, name: str) -> None:
+    def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
-        self._dock, self._name = dock, name
-        self._float = IconButton("external-link", parent=self, size=12)
-        self._float.setObjectName(f"float-{name}")
-        self._close = IconButton("x", parent=self, size=12)
-        self._close.setObjectName(f"hide-{name}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._float)
-        row.addWidget(self._close)
-        self._float.clicked.connect(lambda *_: dock.setFloating(not dock.isFloating()))
+        self._dock, self._title = dock, entry.title
+        self._float = control(
+            IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: dock.setFloating(not dock.isFloating())
+        )
+        self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
+        fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
 
     def retranslate(self) -> None:
-        title = _(TITLES[self._name])
+        title = _(self._title)
         self._float.describe(_("Put {pane} back", pane=title) if self._dock.isFloating() else _("Tear {pane} off", pane=title))
         self._close.describe(_("Hide {pane}", pane=title))
 
 
-class Rail(Translated, QWidget):
-    """Makes the panes' docks in a main window. It is no visible widget itself: it hears language changes for them."""
+class Rail(QWidget):
+    """Makes the docks of all registered panes in a main window. It is no visible widget itself."""
 
     def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
         super().__init__(window)
         self.hide()
         self._window, self._bridge = window, bridge
         self.docks: dict[str, QDockWidget] = {}
-        self.panes: dict[str, QWidget] = {}
+        self.panes: dict[str, Pane] = {}
         self._workflow_id = ""
         self._compact = False
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
@@ -112,54 +95,60 @@ class Rail(Translated, QWidget):
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        for name in TITLES:
-            self.docks[name] = self._make_dock(name)
+        self._entries = {entry.name: entry for entry in panes()}
+        for entry in self._entries.values():
+            self.docks[entry.name] = self._make_dock(entry)
         self._put_away: set[str] = set()
         self.lay_out()
 
-    def _make_dock(self, name: str) -> QDockWidget:
+    def _placed(self, place: Place) -> list[QDockWidget]:
+        """The docks that belong in a place, in their order."""
+        return [self.docks[entry.name] for entry in self._entries.values() if entry.place == place]
+
+    def _make_dock(self, entry: PaneEntry) -> QDockWidget:
         dock = QDockWidget(self._window)
-        dock.setObjectName(f"dock-{name}")
+        dock.setObjectName(f"dock-{entry.name}")
         sides = Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea
-        dock.setAllowedAreas(sides | Qt.DockWidgetArea.BottomDockWidgetArea if name in DRAWER else sides)
-        dock.setTitleBarWidget(_DockTitle(dock, name))
-        dock.setWindowTitle(_(TITLES[name]))
-        holder = QWidget(dock)
-        mark(holder, "side")
+        dock.setAllowedAreas(sides | Qt.DockWidgetArea.BottomDockWidgetArea if entry.place == "drawer" else sides)
+        dock.setTitleBarWidget(_DockTitle(dock, entry))
+        say(dock, title=entry.title)
+        holder = control(QWidget(dock), look="side")
         holder.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         dock.setWidget(holder)
         return dock
 
     def lay_out(self) -> None:
-        """The layout nobody changed yet: tasks over activity over memory, with reports and questions behind memory; the drawer closed.
+        """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
-        With large text three panes would not fit one above the other: activity goes behind memory too.
+        With large text three panes would not fit one above the other: those in the middle go behind the lowest too.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._compact = theme().scale > ROOMY_SCALE
-        for name, dock in self.docks.items():
+        stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
+        for dock in self.docks.values():
             dock.setFloating(False)
-            self._window.addDockWidget(below if name in DRAWER else right, dock)
-            dock.setVisible(name not in DRAWER)
-        self._window.tabifyDockWidget(self.docks["timeline"], self.docks["context"])
-        stack = ["tasks", "memory"] if self._compact else ["tasks", "activity", "memory"]
+            self._window.addDockWidget(below if dock in drawer else right, dock)
+            dock.setVisible(dock not in drawer)
+        heights = [entry.height for entry in self._entries.values() if entry.place == "stack"]
+        if self._compact:
+            stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
+        for first, other in pairwise(drawer):
+            self._window.tabifyDockWidget(first, other)
         for upper, lower in pairwise(stack):
-            self._window.splitDockWidget(self.docks[upper], self.docks[lower], Qt.Orientation.Vertical)
-        behind = ["activity", "reports", "questions"] if self._compact else ["reports", "questions"]
-        for name in behind:
-            self._window.tabifyDockWidget(self.docks["memory"], self.docks[name])
-        self.docks["memory"].raise_()
+            self._window.splitDockWidget(upper, lower, Qt.Orientation.Vertical)
+        for dock in behind:
+            self._window.tabifyDockWidget(stack[-1], dock)
+        stack[-1].raise_()
         self.size_column(1.0)
-        heights = [300, 500] if self._compact else HEIGHTS
-        self._window.resizeDocks([self.docks[name] for name in stack], heights, Qt.Orientation.Vertical)
+        self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
     def mend(self) -> None:
         """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
-        timeline, context = (self.docks[name] for name in DRAWER)
-        below = Qt.DockWidgetArea.BottomDockWidgetArea
-        together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in (timeline, context))
-        if together and timeline.isHidden() and context.isHidden():
-            self._window.tabifyDockWidget(timeline, context)
+        drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
+        together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
+        if together and all(dock.isHidden() for dock in drawer):
+            for first, other in pairwise(drawer):
+                self._window.tabifyDockWidget(first, other)
 
     def fit_scale(self) -> None:
         """The font scale changed: stack the panes anew when they fit now, or do not fit any more; those in sight stay in sight."""
@@ -172,41 +161,24 @@ class Rail(Translated, QWidget):
             dock.setVisible(name in shown)
         for name in front:
             self.docks[name].raise_()
-        if drawer := [self.docks[name] for name in DRAWER if name in shown]:
+        if drawer := [dock for dock in self._placed("drawer") if not dock.isHidden()]:
             self._open_drawer(drawer[0])
 
     def size_column(self, grown: float) -> None:
         """Give the rail its usual width times ``grown``."""
-        self._window.resizeDocks([self.docks["tasks"]], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
+        self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
         """Make the panes; after the first paint, because they are many widgets."""
-        from atelier_desk.desktop.panes.activity_pane import ActivityPane
-        from atelier_desk.desktop.panes.base import Pane
-        from atelier_desk.desktop.panes.context_pane import ContextPane
-        from atelier_desk.desktop.panes.inbox_pane import InboxPane
-        from atelier_desk.desktop.panes.memory_pane import MemoryPane
-        from atelier_desk.desktop.panes.reports_pane import ReportsPane
-        from atelier_desk.desktop.panes.task_pane import TaskPane
-        from atelier_desk.desktop.panes.timeline_pane import TimelinePane
-
-        made: dict[str, QWidget] = {
-            "tasks": TaskPane(self._bridge),
-            "activity": ActivityPane(self._bridge),
-            "memory": MemoryPane(self._bridge),
-            "reports": ReportsPane(self._bridge),
-            "questions": InboxPane(self._bridge, presenter),
-            "timeline": TimelinePane(self._bridge),
-            "context": ContextPane(self._bridge),
-        }
-        for name, pane in made.items():
+        host = PaneHost(self._bridge, presenter)
+        for name, entry in self._entries.items():
+            pane = entry.make(host)
             holder = self.docks[name].widget()
             self.docks[name].setWidget(pane)
             holder.deleteLater()
             pane.setMinimumSize(*LEAST)
+            pane.tools.addWidget(_DockButtons(self.docks[name], entry))
             self.panes[name] = pane
-            if isinstance(pane, Pane):
-                pane.tools.addWidget(_DockButtons(self.docks[name], name))
         if self._workflow_id:
             self.set_workflow(self._workflow_id)
 
@@ -214,11 +186,11 @@ class Rail(Translated, QWidget):
         """Every pane shows this workflow."""
         self._workflow_id = workflow_id
         for pane in self.panes.values():
-            pane.set_workflow(workflow_id)  # type: ignore[attr-defined]
+            pane.set_workflow(workflow_id)
 
     def on_stream(self, event: StreamEvent) -> None:
         for pane in self.panes.values():
-            pane.on_stream(event)  # type: ignore[attr-defined]
+            pane.on_stream(event)
 
     def show_pane(self, name: str) -> None:
         """Bring a pane to the front, wherever it is."""
@@ -226,7 +198,7 @@ class Rail(Translated, QWidget):
         opened = dock.isHidden()
         dock.show()
         dock.raise_()
-        if opened and name in DRAWER and not dock.isFloating():
+        if opened and dock in self._placed("drawer") and not dock.isFloating():
             self._open_drawer(dock)
         if dock.isFloating():
             dock.activateWindow()
@@ -245,11 +217,11 @@ class Rail(Translated, QWidget):
         """Hide everything that is not torn off, or show again what was hidden that way."""
         if not on:
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()}
-        wanted = (self._put_away or set(TITLES) - set(DRAWER)) if on else set()
+        wanted = (self._put_away or {entry.name for entry in self._entries.values() if entry.place != "drawer"}) if on else set()
         for name, dock in self._docked():
             dock.setVisible(name in wanted)
         if on:
-            self.docks["memory"].raise_()
+            self._placed("stack")[-1].raise_()
 
     def _docked(self) -> Iterator[tuple[str, QDockWidget]]:
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
@@ -260,7 +232,3 @@ class Rail(Translated, QWidget):
                 bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
                 bar.setExpanding(False)
         return False
-
-    def retranslate(self) -> None:
-        for name, dock in self.docks.items():
-            dock.setWindowTitle(_(TITLES[name]))

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
 from atelier_desk.i18n import _
 
 
@@ -36,34 +36,17 @@ class StartupErrorPage(Translated, QWidget):
         self._folder = label("", "mono", self._card, wrap=True)
         for shown in (self._text, self._advice, self._folder):
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        self.retry = QPushButton(self._card)
-        self.retry.setObjectName("startup-retry")
-        mark(self.retry, "primary")
-        self.copy = QPushButton(self._card)
-        self.copy.setObjectName("startup-copy")
-        self.quit = QPushButton(self._card)
-        self.quit.setObjectName("startup-quit")
-        head = QHBoxLayout()
-        head.setSpacing(12)
-        head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self._title, 1)
-        row = QHBoxLayout()
-        row.addWidget(self.copy)
-        row.addStretch(1)
-        row.addWidget(self.quit)
-        row.addWidget(self.retry)
-        self._card.body.addLayout(head)
-        for widget in (self._text, self._advice, self._folder):
-            self._card.body.addWidget(widget)
+        self.retry = control(QPushButton(self._card), "startup-retry", look="primary")
+        self.copy = control(QPushButton(self._card), "startup-copy", on=lambda: QGuiApplication.clipboard().setText(self.details()))
+        self.quit = control(QPushButton(self._card), "startup-quit")
+        head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=12)
+        row = fill(QHBoxLayout(), self.copy, 1, self.quit, self.retry)
+        fill(self._card.body, head, self._text, self._advice, self._folder)
         self._card.body.addSpacing(6)
         self._card.body.addLayout(row)
-        box = QVBoxLayout(self)
-        box.addStretch(2)
-        box.addWidget(self._card, 0, Qt.AlignmentFlag.AlignHCenter)
-        box.addStretch(3)
+        fill(QVBoxLayout(self), 2, (self._card, 0, Qt.AlignmentFlag.AlignHCenter), 3)
         self.retry.clicked.connect(self.retry_wanted)
         self.quit.clicked.connect(self.quit_wanted)
-        self.copy.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details()))
 
     def show_error(self, error: BaseException, data_dir: str) -> None:
         self._error, self._data_dir = error, data_dir

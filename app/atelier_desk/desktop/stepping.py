@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import native_keys
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.domain.payloads import RunStatusChanged, WorkflowComplete
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -23,6 +25,8 @@ LOOK_MS = 60
 """Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
 MOST_NAMED = 3
 """Agents whose next step is told when several wait."""
+Act = Callable[[str], Coroutine[Any, Any, object]]
+"""Something that is done to a run."""
 NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
 
@@ -52,26 +56,13 @@ class StepBar(Translated, QFrame):
         self._done = 0
         """Steps taken here; what was asked before the last of them says nothing of what waits now."""
         self._icon = QLabel(self)
-        self._text = label("", "muted", self, wrap=True)
-        self._text.setObjectName("step-text")
-        self.next = QPushButton(self)
-        self.next.setObjectName("step-next")
-        mark(self.next, "primary")
-        self.on = QPushButton(self)
-        self.on.setObjectName("step-run-on")
-        mark(self.on, "ghost")
+        self._text = control(label("", "muted", self, wrap=True), "step-text")
+        self.next = control(QPushButton(self), "step-next", look="primary", on=self.take_step)
+        self.on = control(QPushButton(self), "step-run-on", look="ghost", on=self.run_on)
         for button in (self.next, self.on):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 6, 6, 6)
-        row.setSpacing(8)
-        row.addWidget(self._icon)
-        row.addWidget(self._text, 1)
-        row.addWidget(self.on)
-        row.addWidget(self.next)
+        fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
         self._look = Soon(self, LOOK_MS, self.look)
-        self.next.clicked.connect(self.take_step)
-        self.on.clicked.connect(self.run_on)
         bridge.stream_event.connect(self._on_stream)
         theme().changed.connect(self._dress)
         self.hide()
@@ -90,29 +81,27 @@ class StepBar(Translated, QFrame):
     def look(self) -> None:
         """Ask the engine what waits for a step."""
         if self.workflow_id and self.bridge.ready:
-            self.bridge.start(self._ask(self.workflow_id))
+            self.bridge.jobs.start(self._ask(self.workflow_id))
 
     async def _ask(self, workflow_id: str) -> None:
-        from atelier_desk.engine.services.stepping import held_root, waiting_steps
-
         done = self._done
-        found = await self.bridge.call(lambda a: waiting_steps(a, workflow_id))
-        paused = None if found else await self.bridge.call(lambda a: held_root(a, workflow_id))
+        found = await self.bridge.engine.stepping.waiting(workflow_id)
+        paused = None if found else await self.bridge.engine.stepping.held(workflow_id)
         if workflow_id == self.workflow_id and done == self._done:
             # One that was paused to be stepped is held in a moment.
             self.paused = paused if paused is not None and paused.run_id != self._caught else None
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
             for step in free:
-                await self.bridge.call(partial(_let_go, run_id=step.run_id))
+                await self._let_go(step.run_id)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id != self.workflow_id or event.chunk_type.value not in {"run_status", "workflow_complete"}:
+        data = event.payload
+        if event.workflow_id != self.workflow_id or not isinstance(data, RunStatusChanged | WorkflowComplete):
             return
-        status = event.data.get("status")
-        if event.run_id == self._caught and status == "paused":
+        if event.run_id == self._caught and data.status == "paused":
             self._caught = ""
-            self.bridge.start(self._hold(event.run_id))
+            self.bridge.jobs.start(self._hold(event.run_id))
         self._look.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
@@ -127,29 +116,32 @@ class StepBar(Translated, QFrame):
     # -- doing ----------------------------------------------------------------------------------------------------------------
     def take_step(self) -> None:
         """One step of everything that waits."""
-        self._each(_step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
+        self._each(self.bridge.engine.runs.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
 
     def run_on(self) -> None:
         """No more stepping, or no more pause: the run in view goes on by itself, with everything below it."""
         if self.paused is not None and not self.waiting:
-            self._each(_go_on, [self.paused.run_id])
+            self._each(self.bridge.engine.runs.resume, [self.paused.run_id])
             return
         self._freed |= {step.root_run_id for step in self.waiting}
-        self._each(_let_go, [step.run_id for step in self.waiting])
+        self._each(self._let_go, [step.run_id for step in self.waiting])
 
-    def _each(self, function: Any, run_ids: list[str]) -> None:
+    def _let_go(self, run_id: str) -> Coroutine[Any, Any, None]:
+        return self.bridge.engine.runs.resume(run_id, mode=RunMode.AUTO)
+
+    def _each(self, act: Act, run_ids: list[str]) -> None:
         if not (self.waiting or self.paused) or self._busy:
             return
-        if self.bridge.once(self, lambda: self._do(function, run_ids)) is not None:
+        if self.bridge.jobs.once(self, lambda: self._do(act, run_ids)) is not None:
             # Seen at once: the work itself begins a moment later.
             self._busy = True
             self._say()
 
-    async def _do(self, function: Any, run_ids: list[str]) -> None:
+    async def _do(self, act: Act, run_ids: list[str]) -> None:
         """Do it, and learn what waits then: until that is known a click would mean a step that was taken already."""
         try:
             for run_id in run_ids:
-                await self.bridge.call(partial(function, run_id=run_id))
+                await act(run_id)
             self._done += 1
             await self._ask(self.workflow_id)
         finally:
@@ -163,21 +155,19 @@ class StepBar(Translated, QFrame):
         if not on:
             self.run_on()
         elif self.workflow_id and not self.waiting:
-            self.bridge.start(self._catch(self.workflow_id))
+            self.bridge.jobs.start(self._catch(self.workflow_id))
 
     async def _catch(self, workflow_id: str) -> None:
         """Pause the working run, so that it can be stepped from its next safe place."""
-        run_id = await self.bridge.call(lambda a: a.runs.active(workflow_id))
+        run_id = await self.bridge.engine.workflows.active(workflow_id)
         if run_id and workflow_id == self.workflow_id:
             self._freed.discard(run_id)
             self._caught = run_id
-            await self.bridge.call(lambda a: a.runs.pause(run_id))
+            await self.bridge.engine.runs.pause(run_id)
 
     async def _hold(self, run_id: str) -> None:
         """A run that paused because step mode was switched on: make it a stepping one, which waits before its next step."""
-        from atelier_desk.engine.services.stepping import step_from_pause
-
-        await self.bridge.call(lambda a: step_from_pause(a, run_id))
+        await self.bridge.engine.stepping.from_pause(run_id)
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def _say(self) -> None:
@@ -211,21 +201,7 @@ class StepBar(Translated, QFrame):
         self._say()
 
 
-def _step(atelier: Any, run_id: str) -> Any:
-    return atelier.runs.step(run_id)
-
-
-def _go_on(atelier: Any, run_id: str) -> Any:
-    return atelier.runs.resume(run_id)
-
-
-def _let_go(atelier: Any, run_id: str) -> Any:
-    from atelier_desk.domain.workflow import RunMode
-
-    return atelier.runs.resume(run_id, mode=RunMode.AUTO)
-
-
-class StepToggle(Translated, QToolButton):
+class StepToggle(QToolButton):
     """``step-toggle``: stands in the header while step mode is on; a click switches it off.
 
     Signals:
@@ -245,16 +221,16 @@ class StepToggle(Translated, QToolButton):
         self.clicked.connect(lambda *_: self.off_wanted.emit())
         theme().changed.connect(self._dress)
         self._dress()
-        self.retranslate()
+        say(
+            self,
+            lambda: " " + _("Step mode"),
+            name=N_("Step mode is on; switch it off"),
+            tip=N_("Step mode is on: a run waits before each step. Click to switch it off."),
+        )
 
     def _dress(self) -> None:
         self.setIcon(theme().icon("footprints", "accent"))
         self.setIconSize(QSize(theme().px(13), theme().px(13)))
-
-    def retranslate(self) -> None:
-        self.setText(" " + _("Step mode"))
-        self.setAccessibleName(_("Step mode is on; switch it off"))
-        self.setToolTip(_("Step mode is on: a run waits before each step. Click to switch it off."))
 
 
 def short_next(step: WaitingStep) -> str:

@@ -17,9 +17,9 @@ from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ToastHost, Translated
+from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
 from atelier_desk.desktop.window_actions import WindowActions
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -59,8 +59,7 @@ class MainWindow(Translated, WindowActions):
         self.chat = ChatPanel(bridge, self)
         self.middle = QStackedWidget(self)
         self.middle.addWidget(self.chat)
-        self.pages = QStackedWidget(self)
-        mark(self.pages, "middle")
+        self.pages = control(QStackedWidget(self), look="middle")
         self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
@@ -69,11 +68,13 @@ class MainWindow(Translated, WindowActions):
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
+        self._add_pane_actions()
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
         self._size_columns()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
+        say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
     def _connect(self) -> None:
@@ -90,7 +91,7 @@ class MainWindow(Translated, WindowActions):
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
-        self.bridge.failed.connect(self.show_problem)
+        self.bridge.failed.connect(self.toasts.show)
         theme().changed.connect(self._size_columns)
 
     # -- life -----------------------------------------------------------------------------------------------------------------
@@ -153,11 +154,6 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
         self.pages.setCurrentWidget(self.middle)
-
-    def show_problem(self, error: object) -> None:
-        """An error that no card shows: a toast in the reader's language."""
-        localized = getattr(error, "localized", None)
-        self.toasts.show(localized(_) if localized is not None else _("Something went wrong: {problem}", problem=str(error)))
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
@@ -237,7 +233,6 @@ class MainWindow(Translated, WindowActions):
 
     def retranslate(self) -> None:
         self.setWindowTitle("Atelier")
-        self.setAccessibleName(_("Atelier, main window"))
         self.actions_.retranslate()
         self.side.retranslate()
         if self.presenter is not None:

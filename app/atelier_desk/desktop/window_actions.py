@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer, Signal
 
-from atelier_desk.desktop.actions import action
+from atelier_desk.desktop.actions import ActionSpec, action
+from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
@@ -48,7 +50,7 @@ class WindowActions(WindowParts):
             run(self.chat.workflow_id)
 
     def _set(self, **fields: Any) -> None:
-        self.bridge.do(lambda a: a.settings.update(**fields))
+        self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
 
     def _size_columns(self) -> None:
         """Give every column its usual width at the present size of text."""
@@ -154,35 +156,13 @@ class WindowActions(WindowParts):
     def toggle_panes(self) -> None:
         self.rail.set_visible(not self.rail.visible)
 
-    @action("show-tasks", N_("Show tasks"), group="view", shortcut="Ctrl+1", icon="list-todo")
-    def show_tasks(self) -> None:
-        self.rail.show_pane("tasks")
-
-    @action("show-activity", N_("Show activity"), group="view", shortcut="Ctrl+2", icon="activity")
-    def show_activity(self) -> None:
-        self.rail.show_pane("activity")
-
-    @action("show-memory", N_("Show memory"), group="view", shortcut="Ctrl+3", icon="brain")
-    def show_memory(self) -> None:
-        self.rail.show_pane("memory")
-
-    @action("show-reports", N_("Show reports"), group="view", shortcut="Ctrl+4", icon="file-text")
-    def show_reports(self) -> None:
-        self.rail.show_pane("reports")
-
-    @action("show-questions", N_("Show questions"), group="view", shortcut="Ctrl+5", icon="inbox")
-    def show_questions(self) -> None:
-        self.rail.show_pane("questions")
-
-    @action("show-timeline", N_("Show the timeline"), group="view", shortcut="Ctrl+6", icon="chart-gantt", keywords="lanes time")
-    def show_timeline(self) -> None:
-        self.rail.show_pane("timeline")
-
-    @action(
-        "show-context", N_("Show what was sent to the model"), group="view", shortcut="Ctrl+7", icon="layers", keywords="context prompt"
-    )
-    def show_context(self) -> None:
-        self.rail.show_pane("context")
+    def _add_pane_actions(self) -> None:
+        """One that shows it for each pane, in their order."""
+        after = "toggle-panes"
+        for entry in panes():
+            spec = ActionSpec(f"show-{entry.name}", entry.command, "view", entry.shortcut, entry.icon, entry.keywords)
+            self.actions_.add(spec, partial(self.rail.show_pane, entry.name), after)
+            after = spec.name
 
     @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
     def reset_layout(self) -> None:

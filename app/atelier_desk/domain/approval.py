@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call import Presentation, Subjects
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
 """The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
@@ -30,20 +31,6 @@ class ApprovalKind(StrEnum):
     MCP = "mcp"
     FILE_OP = "file_op"
     DB_OP = "db_op"
-
-
-_KINDS = {
-    "planning_ops": ApprovalKind.SUB_AGENT,
-    "file_ops": ApprovalKind.FILE_OP,
-    "shell_ops": ApprovalKind.FILE_OP,
-    "project_ops": ApprovalKind.DB_OP,
-    "rag_ops": ApprovalKind.DB_OP,
-}
-
-
-def kind_of_section(section: str) -> ApprovalKind:
-    """The kind of the calls of a section's tools."""
-    return ApprovalKind.MCP if section.startswith("mcp:") else _KINDS.get(section, ApprovalKind.TOOL)
 
 
 class ApprovalStatus(StrEnum):
@@ -158,6 +145,7 @@ class ApprovalRequest(Model):
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``.
+        presentation: the call in words for people; ``subjects`` what it touches.
         arguments: the call's exact arguments as the model wrote them; ``edited`` what a person made of them, None when unchanged.
         seen_ms: how long the card could be seen; only that uses up ``timeout_s`` (0 = none).
         round: how often it was asked, from 1.
@@ -183,6 +171,8 @@ class ApprovalRequest(Model):
     arguments: dict[str, Any] = {}
     edited: dict[str, Any] | None = None
     details: dict[str, Any] = {}
+    presentation: Presentation = Presentation()
+    subjects: Subjects = Subjects()
     status: ApprovalStatus = ApprovalStatus.PENDING
     scope: ApprovalScope = ApprovalScope.ONCE
     timeout_s: float = limits.APPROVAL_TIMEOUT_S

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -25,10 +25,18 @@ def turns(runs: Sequence[RunLink], head: str | None) -> tuple[str, ...]:
     return tuple(reversed(chain))
 
 
-def with_sub_agents(runs: Sequence[RunLink], roots: Collection[str]) -> set[str]:
-    """Some root runs and everything below them; ``runs`` are in the order in which they were made, so parents come first."""
-    found = set(roots)
+def branch_of(runs: Sequence[RunLink], run_id: str | None) -> set[str]:
+    """The runs of the branch that ends with the turn of ``run_id``, which may be a sub-agent's, and all their sub-agents.
+
+    ``runs`` are in the order in which they were made.
+    """
+    parents = {run.id: run.parent_run_id for run in runs}
+    root = run_id
+    while (above := parents.get(root or "")) is not None:
+        root = above
+    found = set(turns(runs, root))
     for run in runs:
+        # Parents come before those they started.
         if run.parent_run_id in found:
             found.add(run.id)
     return found

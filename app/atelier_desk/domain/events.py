@@ -14,8 +14,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.event_base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team_events import (
@@ -132,7 +134,8 @@ class ModelReplied(Event):
     """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
 
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
-    answer without tools. ``based_on`` is the number of the run's newest event when the request was made; 0: the one before this.
+    answer without tools, ``with_images`` for a model that got no pictures of tools. ``based_on`` is the number of the run's newest event
+    when the request was made; 0: the one before this.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -142,6 +145,7 @@ class ModelReplied(Event):
     dialect: str = "native"
     frame: str = ""
     with_tools: bool = True
+    with_images: bool = True
     based_on: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0
@@ -189,7 +193,7 @@ class ToolsRefused(Event):
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
-    ``tool`` is what runs, ``via`` the control tool that named it.
+    ``tool`` is what runs, ``via`` the control tool that named it; the rest is what the tool said of this call.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -202,12 +206,17 @@ class ToolCallStarted(Event):
     effect: str = "read"
     risk: str = "low"
     idempotent: bool = False
+    subjects: Subjects = Subjects()
+    presentation: Presentation = Presentation()
 
 
 class ToolCallFinished(Event):
     """The result, as JSON for the journal and as text for the model.
 
-    ``end`` ends the run (task_complete, task_abandon).
+    Attributes:
+        end: the tool ended the run.
+        parts: texts, pictures, kept files and changes of files.
+        state: what the tool's later calls in this run find as their state; None leaves it.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -221,6 +230,8 @@ class ToolCallFinished(Event):
     code: str = ""
     duration_ms: int = 0
     truncated: bool = False
+    parts: tuple[ResultPart, ...] = ()
+    state: dict[str, Any] | None = None
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
 

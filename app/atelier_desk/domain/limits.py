@@ -56,13 +56,12 @@ PLAN_ACTIONS: Final = 30
 PLAN_GOAL: Final = 4_000
 PLAN_DESCRIPTION: Final = 2_000
 CHILD_TITLE: Final = 120
-CHILD_ATTEMPTS: Final = 3
 CHILD_RETRY_S: Final = (0.5, 2.0)
 """First and longest pause between a sub-agent's attempts at a model request."""
 CHILD_WAIT_S: Final = 60.0
 """Longest pause a model server can ask of a sub-agent before its next attempt."""
 REPLY_ATTEMPTS: Final = 3
-"""Requests of a root run for one reply when the connection drops in its middle; a sub-agent's are ``CHILD_ATTEMPTS``."""
+"""Requests a run makes for one reply: a sub-agent whenever it may help, a root run when the connection drops in the reply's middle."""
 INACTIVITY_S: Final = 300
 """Seconds without a word after which a model's reply, or a sub-agent, is ended, unless a setting says otherwise."""
 INACTIVITY: Final = (5, 3_600)

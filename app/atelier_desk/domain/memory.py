@@ -47,6 +47,7 @@ class Memory(Model):
 
     Attributes:
         source: ``agent``, ``user`` or ``import``: who wrote it; ``agent_source`` and ``run_id`` say which.
+        origin: names the words an agent stored it with; empty when it was no agent. ``edited``: a person changed it since.
         retrieved_by: ids of the runs that found it in a search, newest last, at most 50.
         embedder: identifies the embedder of the stored vector, empty when it has none. The vector itself is kept by the repository.
     """
@@ -61,6 +62,8 @@ class Memory(Model):
     source: str = "agent"
     agent_source: str = ""
     run_id: str = ""
+    origin: str = ""
+    edited: bool = False
     retrieved_by: tuple[str, ...] = ()
     embedder: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)

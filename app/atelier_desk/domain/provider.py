@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import Field, model_validator
@@ -13,12 +13,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.i18n import N_
 
-
-class ProviderKind(StrEnum):
-    OPENAI = "openai"
-    MISTRAL = "mistral"
-    OLLAMA = "ollama"
-    LOCAL = "local"
+ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+"""The name of a kind of model server; which there are says ``atelier_desk.llm.registry``."""
 
 
 class KeyStyle(StrEnum):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import ApprovalSettings
+from atelier_desk.domain.approval import AllowRule, ApprovalSettings
 from atelier_desk.domain.base import Model
 
 
 class EmbedderSettings(Model):
-    """Which embedder turns memories into vectors. ``kind`` ``none`` leaves full text alone."""
+    """Which embedder turns memories into vectors. ``kind`` is ``builtin``, ``sentence-transformers``, a kind of provider, or
+    ``none``, which leaves full text alone."""
 
-    kind: Literal["builtin", "none", "ollama", "mistral", "openai", "sentence-transformers"] = "builtin"
+    kind: str = Field(default="builtin", pattern=r"^[a-z][a-z0-9-]{0,31}$")
     provider: str = ""
     model: str = ""
     dimension: int | None = Field(default=None, ge=1, le=8192)
@@ -42,3 +44,7 @@ class Settings(Model):
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
+
+    def with_rules(self, rules: Iterable[AllowRule]) -> Settings:
+        """These settings with other standing rules: those are stored on their own."""
+        return self.model_copy(update={"approvals": self.approvals.model_copy(update={"allowed": tuple(rules)})})

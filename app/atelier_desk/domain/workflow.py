@@ -9,7 +9,9 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.parts import ResultPart
 
 
 class RunStatus(StrEnum):
@@ -172,8 +174,10 @@ class ToolExecution(Model):
     section: str = ""
     effect: str = ""
     risk: str = ""
+    presentation: Presentation = Presentation()
     arguments: dict[str, Any] = {}
     result: Any = None
+    parts: tuple[ResultPart, ...] = ()
     error: str = ""
     status: str = "running"
     truncated: bool = False

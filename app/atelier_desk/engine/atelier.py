@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.asking import Answer
+    from atelier_desk.engine.doctor import Check
     from atelier_desk.engine.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.given_tools import GivenTool, GivenTools
     from atelier_desk.engine.journal import FaultPoint, Journal
@@ -51,8 +52,10 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
     from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.stepping import SteppingService
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
+    from atelier_desk.engine.services.tools import ToolService
     from atelier_desk.engine.services.workflows import WorkflowService
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.services import ToolServices
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +83,8 @@ SERVICES = {
     "settings": "SettingsService",
     "data": "DataService",
     "own_tools": "OwnToolService",
+    "tools": "ToolService",
+    "stepping": "SteppingService",
 }
 """The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
@@ -90,7 +96,7 @@ class Atelier:
         bus: stream events and change notices.
         runs: starts and steers runs.
         workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
-            own_tools: the services.
+            own_tools, tools, stepping: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -118,6 +124,8 @@ class Atelier:
     settings: SettingsService
     data: DataService
     own_tools: OwnToolService
+    tools: ToolService
+    stepping: SteppingService
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
@@ -133,9 +141,9 @@ class Atelier:
         def __getattr__(self, name: str) -> Any:
             """Make a service, or the registry of tools, at its first use."""
             if name == "registry":
-                from atelier_desk.tools.registry import create_default_tool_registry
+                from atelier_desk.tools.default import create_default_tool_registry
 
-                made: Any = create_default_tool_registry()
+                made: Any = create_default_tool_registry(self.tool_services)
             elif name in SERVICES:
                 made = getattr(import_module(f"atelier_desk.engine.services.{name}"), SERVICES[name])(self)
             else:
@@ -316,6 +324,13 @@ class Atelier:
         return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
 
     @cached_property
+    def tool_services(self) -> ToolServices:
+        """What the tools work on; ``start`` adds the memory search and the question gate."""
+        from atelier_desk.tools.services import ToolServices
+
+        return ToolServices(memories=self.repos.memories, reports=self.repos.reports)
+
+    @cached_property
     def given_tools(self) -> GivenTools:
         """The functions that were given to runs as tools."""
         from atelier_desk.engine.given_tools import GivenTools
@@ -352,6 +367,12 @@ class Atelier:
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
 
+    async def check_up(self) -> list[Check]:
+        """Look whether everything is as it should be; see ``doctor.checks``."""
+        from atelier_desk.engine.doctor import checks
+
+        return await checks(self)
+
     async def _warm(self) -> None:
         try:
             await self.memory_search.warm()
@@ -361,9 +382,9 @@ class Atelier:
 
     async def use_embedder(self, settings: Settings) -> None:
         """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
-        from atelier_desk.engine.embedding import create_embedder
+        from atelier_desk.knowledge.embedding import create_embedder
 
-        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
         self.memory_search.use(self.embedder)
         if old is not None and old is not self.embedder:
             await old.aclose()
@@ -425,11 +446,12 @@ class Atelier:
             getattr(self, name)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from atelier_desk.engine.embedding import create_embedder, needs_server
+        from atelier_desk.knowledge.embedding import create_embedder, needs_server
         from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        self.tool_services.memory_search = self.memory_search
         if embedder is not None:
             return
         if needs_server(settings.embedder):
@@ -437,7 +459,7 @@ class Atelier:
             self._background.append(asyncio.create_task(self._try_embedder(settings)))
             return
         try:
-            self.embedder = await create_embedder(settings.embedder, self.providers, self.vault, self.clock)
+            self.embedder = await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
         self.memory_search.use(self.embedder)
@@ -462,6 +484,7 @@ class Atelier:
             return len(await self.repos.questions.pending(workflow_id))
 
         self.gate = WorkflowQuestionGate(pending, self.clock)
+        self.tool_services.questions = self.gate
         gateway: ModelGateway
         if model_factory is not None:
             gateway = FactoryGateway(model_factory)
@@ -477,8 +500,6 @@ class Atelier:
             gateway=DirectCallGateway(gateway),
             clock=self.clock,
             default_agent=self._default_agent,
-            memory_search=self.memory_search,
-            questions=self.gate,
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
             fault=fault or no_fault,

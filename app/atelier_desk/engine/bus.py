@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream import StreamEvent, Topic
 
 log = logging.getLogger(__name__)
 
 StreamCallback = Callable[[StreamEvent], None]
-ChangeCallback = Callable[[str, str], None]
+ChangeCallback = Callable[[Topic, str], None]
 
 
 class EventBus:
@@ -55,8 +55,8 @@ class EventBus:
 
         return unsubscribe
 
-    def changed(self, topic: str, id: str) -> None:
-        """Tell that a row changed; topics: workflow, agent, provider, model, memory, report, settings, task, question, download, tool."""
+    def changed(self, topic: Topic, id: str) -> None:
+        """Tell that a row changed."""
         for callback in list(self._changes):
             try:
                 callback(topic, id)

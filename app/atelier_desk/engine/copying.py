@@ -5,6 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import (
+    ApprovalDecided,
     EventBody,
     ModelReplied,
     PauseReason,
@@ -12,8 +13,10 @@ from atelier_desk.domain.events import (
     RunPaused,
     RunStarted,
     TaskChanged,
+    ToolCallFinished,
     event_body_adapter,
 )
+from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.engine.identities import made_by, renamed
 from atelier_desk.engine.journal import Journal, Part, RunHandle
 from atelier_desk.engine.run.model_call import make_frame
@@ -32,7 +35,7 @@ class Copier:
     def __init__(self, repos: Repositories, journal: Journal, source_id: str, target_id: str) -> None:
         self._repos = repos
         self._journal = journal
-        self._target_id = target_id
+        self._source_id, self._target_id = source_id, target_id
         self._ids: dict[str, str] = {source_id: target_id}
         self._frames: dict[str, str] = {}
         self._waiting: list[RunEvent] = []
@@ -73,11 +76,18 @@ class Copier:
         if isinstance(body, ModelReplied) and body.frame:
             await self._copy_frame(body.frame)
         copy = self._copied(body)
+        if isinstance(body, ToolCallFinished):
+            for artefact in body.parts:
+                if isinstance(artefact, ArtefactPart):
+                    await self._repos.artefacts.copy(self._source_id, self._target_id, artefact)
         if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
             previous = self.runs.get(body.previous_run_id or "")
             if previous is not None and previous.state is not None:
                 handle.history = carried(previous.state)
             copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
+        elif isinstance(copy, ApprovalDecided):
+            # A rule may have been taken back since: a copy allows nothing anew.
+            copy = copy.model_copy(update={"rule": None})
         elif isinstance(copy, ModelReplied):
             copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
         return Part(handle, [copy])

@@ -14,6 +14,7 @@ from atelier_desk import figures
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.llm.registry import provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -331,6 +332,6 @@ async def _provider(atelier: Atelier, config: ProviderConfig) -> Check:
 
 
 def _provider_fix(config: ProviderConfig) -> str:
-    if config.kind.value == "local":
+    if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _("Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name)

@@ -18,7 +18,10 @@ from atelier_desk.tools.registry import ToolRegistry
 GivenTool = str | Callable[..., Any]
 """The name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
-_LOOKS = ("name", "category", "section", "effect", "risk", "idempotent", "timeout_s", "awaits_external_response", "rest_hint", "input")
+_LOOKS = (
+    *("name", "title", "icon", "summaries", "category", "section", "effect", "risk", "subjects"),
+    *("idempotent", "timeout_s", "awaits_external_response", "rest_hint", "input"),
+)
 _OVER = ("completed", "cancelled", "abandoned")
 """Statuses after which a run's tools are taken away; one that stopped at a limit, waits or failed still needs them."""
 

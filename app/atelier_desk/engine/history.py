@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.events import RunEvent, TaskChanged, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events import RunEvent, TaskChanged
 from atelier_desk.domain.stream import StreamEvent
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.copying import Copier
@@ -136,7 +136,7 @@ class Conversations:
             self._cache.popitem(last=False)
 
 
-async def load(repos: Repositories, conversations: Conversations, run_id: str) -> tuple[RunHandle, list[RunEvent]]:
+async def load(repos: Repositories, conversations: Conversations, run_id: str) -> RunHandle:
     """A run from its journal.
 
     Raises:
@@ -147,25 +147,7 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     if not events:
         raise NotFoundError(N_("There is no run {id}."), id=run_id)
     history = await conversations.before(row.previous_run_id) if row.parent_run_id is None else ()
-    handle = RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
-    return handle, events
-
-
-def memory_scope(events: list[RunEvent]) -> dict[str, str | None]:
-    """The memory scope the agent chose in this run with ``activate_workflow`` or ``activate_general``, as its calls tell."""
-    scope: dict[str, str | None] = {}
-    wanted: dict[str, str | None] = {}
-    for event in events:
-        body = event.body
-        if isinstance(body, ToolCallStarted) and body.tool == "MemoryTool":
-            operation = body.arguments.get("operation")
-            if operation == "activate_general":
-                wanted[body.call_id] = None
-            elif operation == "activate_workflow":
-                wanted[body.call_id] = str(body.arguments.get("workflow_id"))
-        elif isinstance(body, ToolCallFinished) and body.call_id in wanted and body.status == "ok":
-            scope = {"workflow_id": wanted[body.call_id]}
-    return scope
+    return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
 
 
 async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.branches import turns, with_sub_agents
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
@@ -143,6 +143,7 @@ class _Batch:
         self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.rules += projection.rules
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
 
@@ -202,6 +203,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         frames=tuple(frames),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
+        rules=tuple(batch.rows.rules),
         clear_partial=tuple(clear_partial),
     )
 
@@ -251,10 +253,10 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
-        workflow: Mapping[str, str] | None = None,
+        rename: tuple[str, str] | None = None,
     ) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and the columns ``workflow`` of the
-        workflow's row, are kept in the same transaction.
+        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
+        of the workflow's name (``Commit.rename``), are kept in the same transaction.
 
         So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
         nothing else can come between. A copy of the workflow can still be cut before what follows.
@@ -264,7 +266,7 @@ class Journal:
             ConflictError: the run is over.
             Exception: whatever ``follow`` raises; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, workflow)
+        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
@@ -292,7 +294,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
-        workflow: Mapping[str, str] | None = None,
+        rename: tuple[str, str] | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -306,7 +308,6 @@ class Journal:
             batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
             await self._leave_branch(head, parts, batch)
             touched = {part.handle.run_id: part.handle for part in parts}
-            batch.rows.workflow.update(workflow or {})
             for part in parts:
                 for body in part.bodies:
                     self._add(batch, part.handle, body)
@@ -314,7 +315,7 @@ class Journal:
                 self._go_on(batch, part)
             rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
-            commit = _commit(batch, list(rows.values()), partial, frames)
+            commit = replace(_commit(batch, list(rows.values()), partial, frames), rename=rename)
             try:
                 cancelled = await self._commit(head, batch, commit)
             except BaseException:
@@ -394,7 +395,7 @@ class Journal:
         if not events:
             return
         links = await self._repos.runs.links(workflow_id)
-        wanted = tasks_of(events, with_sub_agents(links, turns(links, head_run_id)))
+        wanted = tasks_of(events, branch_of(links, head_run_id))
         there = await self._repos.tasks.by_id(workflow_id)
         batch.rows.tasks += [task for task in wanted.values() if there.get(task.id) != task]
         batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
@@ -469,7 +470,7 @@ class Journal:
         before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
-            raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
+            raise ConflictError(N_("This run is over. Send a message to go on in the workflow."))
         event = RunEvent(
             id=event_id(batch.unit, len(batch.events)),
             workflow_id=handle.workflow_id,
@@ -546,5 +547,7 @@ class Journal:
         for event in batch.events:
             if isinstance(event.body, TaskChanged):
                 self._bus.changed("task", event.body.task.id)
+        if batch.rows.rules:
+            self._bus.changed("settings", "approvals")
         if batch.other_tasks:
             self._bus.changed("task", workflow_id)

@@ -87,12 +87,10 @@ class LiveRuns:
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
-            handle, events = await history.load(self._env.repos, self.conversations, run_id)
+            handle = await history.load(self._env.repos, self.conversations, run_id)
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
                 self._over(run_id)
-            else:
-                self._env.memory_scopes[run_id] = history.memory_scope(events)
             return live
 
     def beginning(self, workflow_id: str) -> asyncio.Lock:
@@ -113,7 +111,7 @@ class LiveRuns:
     async def stop(
         self,
         live: LiveRun,
-        kind: Literal["cancel", "interrupt"],
+        kind: Literal["cancel", "message"],
         *then: EventBody,
         end: RunFinished = CANCEL,
         after: tuple[asyncio.Task[None], ...] = (),
@@ -130,8 +128,8 @@ class LiveRuns:
                 continue
             driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
             task.cancel()
-            # After an interruption the driver goes on: then it is over only when the run is.
-            await (_either(stop.done, task) if kind == "interrupt" else asyncio.wait({task}))
+            # After a message the driver goes on: then it is over only when the run is.
+            await (_either(stop.done, task) if kind == "message" else asyncio.wait({task}))
             return stop.done.done() and stop.done.result()
         return False
 
@@ -205,7 +203,6 @@ class LiveRuns:
             del self.alive[state.workflow_id]
         if not state.failed:
             self.conversations.finished(state)
-        self._env.memory_scopes.pop(state.run_id, None)
         self._over(state.run_id)
 
     def forget(self, workflow_id: str) -> None:
@@ -213,7 +210,6 @@ class LiveRuns:
         for run_id in [run_id for run_id, live in self._runs.items() if live.handle.workflow_id == workflow_id]:
             del self._runs[run_id]
             self._finished.pop(run_id, None)
-            self._env.memory_scopes.pop(run_id, None)
         self.alive.pop(workflow_id, None)
         self.conversations.forget()
         self._env.journal.forget(workflow_id)
@@ -303,7 +299,6 @@ class LiveRuns:
         if isinstance(error, NotFoundError):
             log.info("run %s ends: its workflow is gone", state.run_id)
             self._runs.pop(state.run_id, None)
-            self._env.memory_scopes.pop(state.run_id, None)
             if self.alive.get(state.workflow_id) == state.run_id:
                 del self.alive[state.workflow_id]
             return

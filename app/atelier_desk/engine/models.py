@@ -28,7 +28,6 @@ class ProviderGateway:
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         """See ``ModelGateway.open``."""
         from atelier_desk.llm.dialects import with_dialect
-        from atelier_desk.llm.local.provider import LocalProvider
         from atelier_desk.llm.profiles import dialect_for
 
         provider = await self._providers.provider(agent.provider)
@@ -40,8 +39,7 @@ class ProviderGateway:
         model = with_dialect(
             provider,
             dialect,
-            # Only the built-in server is known to hold a reply to a grammar; elsewhere the field may be refused.
-            grammar=isinstance(provider, LocalProvider),
+            grammar=provider.grammar,
             embedder=self._embedder,
             language=language,
         )

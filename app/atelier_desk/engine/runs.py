@@ -16,7 +16,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events import Dispatch, Ended, LimitKind, RunStarted, UserMessage
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.answering import Answering
@@ -49,10 +49,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-def _named(row: Workflow, content: str) -> dict[str, str]:
-    """The name a workflow that nobody named gets from its first message, as a column of its row."""
+def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
+    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
     name = name_from(content) if row.name in placeholders() else ""
-    return {"name": name} if name else {}
+    return (row.name, name) if name else None
 
 
 class RunManager:
@@ -194,7 +194,7 @@ class RunManager:
         )
         self._env.journal.learn(row)
         try:
-            await self._env.journal.append(handle, started, message, workflow=_named(row, message.content))
+            await self._env.journal.append(handle, started, message, rename=_rename(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:
@@ -317,7 +317,7 @@ class RunManager:
         await self._watch.close()
         await self._runs.close()
 
-    def _changed(self, topic: str, id: str) -> None:
+    def _changed(self, topic: Topic, id: str) -> None:
         if topic == "settings":
             self._settings = None
 

@@ -100,7 +100,7 @@ class Steering:
             # Nobody may begin another turn while it is made sure that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
-                    raise ConflictError(N_("The conversation went on after this turn. Send the message again instead."))
+                    raise ConflictError(N_("The workflow went on after this turn. Send the message again instead."))
                 await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         else:
             await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
@@ -117,7 +117,7 @@ class Steering:
             if live.at_work:
                 raise ConflictError(N_("This run is at work already."))
             if now.status.final and not (failed and now.failed):
-                raise ConflictError(N_("This run is over. Send a message to go on with the conversation."))
+                raise ConflictError(N_("This run is over. Send a message to go on in the workflow."))
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # It waits for somebody, and nothing but that somebody can help it on.
                 return None
@@ -210,7 +210,7 @@ class Steering:
         """Say something to a run that is alive; False when it was over before that could be written."""
         live = await self._runs.load(run_id)
         interrupts = message.strategy is Dispatch.INTERRUPT
-        if interrupts and await self._runs.stop(live, "interrupt", message):
+        if interrupts and await self._runs.stop(live, "message", message):
             self._runs.drive(live)
             return True
 

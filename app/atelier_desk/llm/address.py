@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.http import HttpClient, Timeouts
+from atelier_desk.llm.registry import any_server_type, provider_type, provider_types
 
 PROBE_S = 3.0
 """Seconds that each address has to answer."""
@@ -84,13 +85,15 @@ def candidates(tried: Place) -> list[Place]:
     path = stem = parts.path.rstrip("/")
     while end := next((end for end in _ENDS if stem.endswith(end)), ""):
         stem = stem.removesuffix(end)
-    chat = ProviderKind.OPENAI if tried.kind is ProviderKind.OLLAMA else tried.kind
+    at_root = provider_type(tried.kind).at_root
+    chat = any_server_type().kind if at_root else tried.kind
     other = "https" if parts.scheme == "http" else "http"
     paths = [f"{stem}/v1", f"{path}/v1", f"{stem}/openai/v1", f"{stem}/api/v1", f"{stem}/api", stem]
     places = [Place(chat, parts._replace(path=each).geturl()) for each in paths]
     places += [Place(chat, parts._replace(scheme=other, path=each).geturl()) for each in (path, f"{stem}/v1")]
-    ollama = [Place(ProviderKind.OLLAMA, parts._replace(scheme=each, path=stem).geturl()) for each in (parts.scheme, other)]
-    ordered = [*ollama, *places] if tried.kind is ProviderKind.OLLAMA else [*places, *ollama]
+    kinds = [entry.kind for entry in provider_types() if entry.at_root]
+    roots = [Place(kind, parts._replace(scheme=each, path=stem).geturl()) for kind in kinds for each in (parts.scheme, other)]
+    ordered = [*roots, *places] if at_root else [*places, *roots]
     return [place for place in dict.fromkeys(ordered) if place != tried]
 
 
@@ -100,14 +103,14 @@ def _same_scheme(place: Place, tried: Place) -> bool:
 
 async def _has_models(make: MakeClient, place: Place, *, secrets: bool) -> bool:
     """The key goes along to the scheme that was given alone: it must not leave the machine in clear because a guess was tried."""
-    ollama = place.kind is ProviderKind.OLLAMA
+    entry = provider_type(place.kind)
     http = make(place.url, PROBE, secrets=secrets)
     try:
         async with asyncio.timeout(PROBE_S):
-            answer = await http.json("GET", "/api/tags" if ollama else "/models")
+            answer = await http.json("GET", entry.models_page)
     except (AtelierError, TimeoutError) as error:
         return not secrets and isinstance(error, ProviderError) and error.code == "auth"
     finally:
         await http.aclose()
-    items = answer.get("models" if ollama else "data") if isinstance(answer, dict) else answer
-    return isinstance(items, list) and not (ollama and isinstance(answer, list))
+    items = answer.get(entry.models_key) if isinstance(answer, dict) else answer
+    return isinstance(items, list) and not (entry.at_root and isinstance(answer, list))

@@ -32,6 +32,8 @@ class Provider(ChatModel, Protocol):
     """A configured server: chat, and what can be learned about its models."""
 
     name: str
+    grammar: bool
+    """Whether it is known to hold a reply to a grammar; a server that is not may refuse the field."""
 
     async def list_models(self) -> list[ModelInfo]:
         """The models the server offers, embedders marked."""

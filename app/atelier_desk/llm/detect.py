@@ -1,4 +1,4 @@
-"""Finds model servers that already run on this machine. It looks at three loopback ports and nowhere else."""
+"""Finds model servers that already run on this machine. It looks at the loopback ports that kinds of servers name, and nowhere else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderKind
 from atelier_desk.llm.http import HttpClient, Timeouts
+from atelier_desk.llm.registry import provider_types
 
-PORTS = (11434, 1234, 8080)
-"""Where Ollama, LM Studio and llama.cpp listen unless told otherwise."""
 TIMEOUT_S = 1.0
 
 
@@ -34,32 +33,29 @@ class DetectedServer:
     version: str = ""
 
 
-async def detect(clock: Clock | None = None, *, ports: Sequence[int] = PORTS, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
-    """Look at all ports at once; each gets ``timeout_s`` of silence. In the order of ``ports``; never raises for a server's fault."""
+async def detect(clock: Clock | None = None, *, ports: Sequence[int] | None = None, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
+    """Look at all ports at once (those of the kinds, in their order, unless given); each gets ``timeout_s`` of silence. In the order of
+    the ports; never raises for a server's fault."""
+    if ports is None:
+        ports = list(dict.fromkeys(port for entry in provider_types() for port in entry.ports))
     found = await asyncio.gather(*(_probe(port, clock or SystemClock(), timeout_s) for port in ports))
     return [server for server in found if server is not None]
 
 
 async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | None:
-    """What listens on one port: each kind of server is told by a page that only it has."""
+    """What listens on one port: each kind of server is told by pages that only it has."""
     root = f"http://127.0.0.1:{port}"
     timeouts = Timeouts(connect_s=timeout_s, first_s=timeout_s, idle_s=timeout_s, call_s=timeout_s)
+    pages = list(dict.fromkeys(page for entry in provider_types() for page in entry.pages))
     http = HttpClient(root, provider=root, clock=clock, timeouts=timeouts)
     try:
-        version, tags, lm_studio, props, models = await asyncio.gather(
-            *(_get(http, path) for path in ("/api/version", "/api/tags", "/api/v0/models", "/props", "/v1/models"))
-        )
+        answers = dict(zip(pages, await asyncio.gather(*(_get(http, page) for page in pages)), strict=True))
     finally:
         await http.aclose()
-    if isinstance(version.get("version"), str) and isinstance(tags.get("models"), list):
-        return DetectedServer(ProviderKind.OLLAMA, "Ollama", root, _names(tags["models"], "name"), version["version"])
-    if isinstance(lm_studio.get("data"), list):
-        return DetectedServer(ProviderKind.OPENAI, "LM Studio", f"{root}/v1", _names(lm_studio["data"], "id"))
-    if isinstance(models.get("data"), list):
-        names = _names(models["data"], "id")
-        if "default_generation_settings" in props or _owned_by(models["data"], "llamacpp"):
-            return DetectedServer(ProviderKind.OPENAI, "llama.cpp", f"{root}/v1", names, str(props.get("build_info", "")))
-        return DetectedServer(ProviderKind.OPENAI, "OpenAI-compatible", f"{root}/v1", names)
+    for entry in provider_types():
+        server = entry.recognise(answers) if entry.recognise is not None else None
+        if server is not None:
+            return DetectedServer(entry.kind, server.software, f"{root}{server.path}", server.models, server.version)
     return None
 
 
@@ -69,11 +65,3 @@ async def _get(http: HttpClient, path: str) -> dict[str, Any]:
     except ProviderError:
         return {}
     return answer if isinstance(answer, dict) else {}
-
-
-def _names(items: list[Any], key: str) -> tuple[str, ...]:
-    return tuple(item[key] for item in items if isinstance(item, dict) and isinstance(item.get(key), str))
-
-
-def _owned_by(items: list[Any], owner: str) -> bool:
-    return any(isinstance(item, dict) and item.get("owned_by") == owner for item in items)

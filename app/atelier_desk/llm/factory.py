@@ -1,15 +1,16 @@
-"""Makes providers and remote embedders from their configuration."""
+"""Makes providers from their configuration."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.i18n import N_
 from atelier_desk.llm.base import Provider
+from atelier_desk.llm.registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 
 if TYPE_CHECKING:
@@ -20,34 +21,20 @@ def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, model
     """The provider a configuration describes; nothing is contacted yet.
 
     Args:
-        models_dir: where the built-in local provider finds model files.
+        models_dir: where the built-in provider finds model files.
 
     Raises:
-        UsageError: the base URL cannot be one.
+        UsageError: the base URL cannot be one, or there is no such kind.
     """
-    if config.kind is ProviderKind.LOCAL:
-        from atelier_desk.llm.local.provider import LocalProvider
-
-        return LocalProvider(models_dir, clock, name=config.name)
-    return create_http_provider(config, vault, clock)
+    return provider_type(config.kind).create(config, vault, clock, models_dir)
 
 
 def create_http_provider(config: ProviderConfig, vault: KeyVault, clock: Clock) -> HttpProvider:
     """The provider for a server, of any kind but the built-in one.
 
     Raises:
-        UsageError: the base URL cannot be one, or the kind has no server to reach.
+        UsageError: the base URL cannot be one, there is no such kind, or it has no server to reach.
     """
-    if config.kind is ProviderKind.MISTRAL:
-        from atelier_desk.llm.mistral import MistralProvider
-
-        return MistralProvider(config, vault, clock)
-    if config.kind is ProviderKind.OLLAMA:
-        from atelier_desk.llm.ollama import OllamaProvider
-
-        return OllamaProvider(config, vault, clock)
-    if config.kind is ProviderKind.OPENAI:
-        from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
-
-        return OpenAICompatibleProvider(config, vault, clock)
-    raise UsageError(N_("The provider {provider} is built in: it has no address to connect to."), code="kind", provider=config.name)
+    if provider_type(config.kind).builtin:
+        raise UsageError(N_("The provider {provider} is built in: it has no address to connect to."), code="kind", provider=config.name)
+    return cast("HttpProvider", create_provider(config, vault, clock, Path()))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
-from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.chat_completion import ChatCompletionParser
 from atelier_desk.llm.errors import Where
@@ -29,7 +29,7 @@ class MistralProvider(HttpProvider):
     Identifiers of calls made elsewhere are mapped to nine characters, always the same for the same id; Mistral's own stay as they are.
     """
 
-    kind = ProviderKind.MISTRAL
+    kind = "mistral"
     chat_path = "/chat/completions"
     droppable: ClassVar[frozenset[str]] = frozenset({"reasoning_effort", "random_seed", "response_format"})
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
-from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.errors import Where, payload_error, provider_error
 from atelier_desk.llm.messages import arguments_object, arrange, function_name
@@ -33,7 +33,7 @@ class OllamaProvider(HttpProvider):
     thinks, and the others refuse anything but false, and are then asked again without it.
     """
 
-    kind = ProviderKind.OLLAMA
+    kind = "ollama"
     chat_path = "/api/chat"
     droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
 
@@ -88,6 +88,10 @@ class OllamaProvider(HttpProvider):
         window = facts.get(f"{facts.get('general.architecture')}.context_length")
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
         return merge_profile(self.kind, self._info(item))
+
+    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
+        answer = await self.json("POST", "/api/embed", payload, model=model)
+        return answer.get("embeddings") if isinstance(answer, dict) else None
 
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         details = item["details"] if isinstance(item.get("details"), dict) else {}

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.address import is_azure
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.chat_completion import CALL_FIELDS, ChatCompletionParser
@@ -37,7 +37,7 @@ class OpenAICompatibleProvider(HttpProvider):
     one of the ``droppable`` fields is asked again without it, and the field is left out from then on.
     """
 
-    kind = ProviderKind.OPENAI
+    kind = "openai"
     chat_path = "/chat/completions"
     droppable: ClassVar[frozenset[str]] = frozenset(
         {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.prices import Prices, price_of
+from atelier_desk.llm.registry import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ def profile(kind: ProviderKind, model: str) -> Profile:
     """What is assumed of a model of a provider of this kind."""
     name = bare_name(model)
     family = next((entry for entry in _FAMILIES if re.search(rf"(^|[-_.])({entry.pattern})", name)), None)
-    prices = Prices(0.0, 0.0) if kind in (ProviderKind.OLLAMA, ProviderKind.LOCAL) else price_of(kind, name)
+    known_kind = find(kind)
+    prices = None
+    if known_kind is not None:
+        prices = Prices(0.0, 0.0) if known_kind.free else price_of(known_kind.prices, name)
     if family is None:
         return Profile(prices=prices)
     known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices)
@@ -125,7 +129,7 @@ def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
         return ToolDialect.GUIDED
     if info.supports_tools is not None:
         return _dialect(info.supports_tools)
-    return profile(ProviderKind.OPENAI, info.name).dialect
+    return profile("", info.name).dialect
 
 
 def looks_like_embedder(model: str) -> bool:

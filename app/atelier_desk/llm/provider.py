@@ -56,6 +56,7 @@ class HttpProvider(ABC):
     kind: ClassVar[ProviderKind]
     chat_path: ClassVar[str]
     droppable: ClassVar[frozenset[str]] = frozenset()
+    grammar: bool = False
 
     def __init__(
         self,
@@ -157,8 +158,8 @@ class HttpProvider(ABC):
         if found is None:
             return health
         hint = _("A model server answers at {url}: use that address.", url=found.url)
-        if found.kind is not self.kind:
-            hint = _("A model server of another kind ({kind}) answers at {url}.", kind=found.kind.value, url=found.url)
+        if found.kind != self.kind:
+            hint = _("A model server of another kind ({kind}) answers at {url}.", kind=found.kind, url=found.url)
         update = {"message": f"{health.message} {hint}", "found_url": found.url, "found_kind": found.kind}
         return health.model_copy(update=update)
 
@@ -181,6 +182,16 @@ class HttpProvider(ABC):
                 raise
             return {}
         return answer if isinstance(answer, dict) else {}
+
+    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
+        """Vectors for the texts of ``payload["input"]``, in their order, as the server has them; anything else when it gave none.
+
+        Raises:
+            ProviderError: the server cannot be reached or has no such page.
+        """
+        items = self.items(await self.json("POST", "/embeddings", payload, model=model), "data")
+        items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
+        return [item.get("embedding") for item in items]
 
     def items(self, answer: Any, key: str, name: str = "") -> list[dict[str, Any]]:
         """The objects of a list in an answer, or of an answer that is a bare list (Together's models). An item that is text, where

@@ -1,4 +1,8 @@
-"""Retries that cannot be noticed: only while nothing of the reply was shown, a bounded number of times, with a wait that grows."""
+"""Who sends a failed request again, how often, and after which wait.
+
+A provider does it by itself, unnoticed: only while nothing of the reply was shown. A sub-agent's request is sent again by its run alone
+(``ChatRequest.retry`` is false), since attempts of both would be multiplied; a root run also mends a reply that broke off (``run_delay``).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeVar
 
-from atelier_desk.domain.chat import ChatDelta, RetryDelta
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import LOADING, ChatDelta, RetryDelta
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
 
@@ -23,8 +28,9 @@ class RetryPolicy:
 
     Attributes:
         attempts: requests sent at most, the first included.
-        base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, less up to half of it at random.
-        longest_s: when a server asks to wait longer than this, the error is raised at once instead.
+        base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, less up to ``jitter`` of it at random.
+        longest_s: when a server asks to wait longer than this, the error is raised at once instead; where nobody is there to try again
+            (``insists``) the next attempt is made after that.
         loading_attempts: the same as ``attempts`` for answers that say the server still loads its model, which are counted apart: at
             ``cap_s`` apart, some ten minutes.
     """
@@ -32,6 +38,8 @@ class RetryPolicy:
     attempts: int = 5
     base_s: float = 0.5
     cap_s: float = 16.0
+    jitter: float = 0.5
+    insists: bool = False
     longest_s: float = 120.0
     loading_attempts: int = 40
 
@@ -41,13 +49,42 @@ class RetryPolicy:
 
         A server's own wish (``Retry-After``) is a lower bound: up to a tenth is added so that clients do not come back together.
         """
-        most = self.loading_attempts if error.code == "loading" else self.attempts
+        most = self.loading_attempts if error.code == LOADING else self.attempts
         if attempt > most or not retryable(error):
             return None
-        if error.retry_after_s is not None:
-            return None if error.retry_after_s > self.longest_s else error.retry_after_s * (1 + 0.1 * rng())
-        full = min(self.cap_s, self.base_s * 2.0 ** (attempt - 2))
-        return full * (1 - 0.5 * rng())
+        return self.wait(error, attempt, rng)
+
+    def wait(self, error: ProviderError, attempt: int, rng: Callable[[], float]) -> float | None:
+        """Seconds before an attempt that is to be made; None when the server asks for more than is borne."""
+        full = min(self.cap_s, self.base_s * 2.0 ** (attempt - 2)) * (1 - self.jitter * rng())
+        asked = error.retry_after_s
+        if asked is None:
+            return full
+        if self.insists:
+            return max(full, min(asked, self.longest_s))
+        return None if asked > self.longest_s else asked * (1 + 0.1 * rng())
+
+
+RUN = RetryPolicy(
+    attempts=limits.REPLY_ATTEMPTS,
+    base_s=limits.CHILD_RETRY_S[0],
+    cap_s=limits.CHILD_RETRY_S[1],
+    jitter=0.25,
+    insists=True,
+    longest_s=limits.CHILD_WAIT_S,
+)
+"""How a run sends a request again by itself."""
+
+
+def run_delay(error: ProviderError, attempt: int, *, child: bool, begun: bool, rng: Callable[[], float]) -> float | None:
+    """Seconds before a run sends its request for the ``attempt``-th time (2 is the first retry), None when it does not.
+
+    Nobody else would try a sub-agent (``child``) again. A root run's user is there, so only a connection that dropped after the reply had
+    ``begun`` is mended, not a silence that was borne for minutes. The provider itself waits for a model that is loaded, for both.
+    """
+    if not error.recoverable or error.code == LOADING or attempt > RUN.attempts:
+        return None
+    return RUN.wait(error, attempt, rng) if child or (begun and error.code != "timeout") else None
 
 
 def retryable(error: ProviderError) -> bool:
@@ -68,7 +105,7 @@ class _Failed:
 
     def next(self, error: ProviderError) -> int:
         """The number of the attempt that would follow."""
-        loading = error.code == "loading"
+        loading = error.code == LOADING
         self._counts[loading] += 1
         return self._counts[loading]
 

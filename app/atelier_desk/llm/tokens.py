@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
-from atelier_desk.domain.chat import ChatRequest, Usage
+from atelier_desk.domain.chat import ChatRequest, ToolCall, ToolSpec, Usage
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.provider_data import ProviderData
 
 BYTES_PER_TOKEN = 3.2
 """UTF-8 bytes of a token: on a French, English and code sample four characters a token was 13 to 23 % too few; this is not."""
@@ -21,14 +23,31 @@ def estimate(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", errors="replace")) / BYTES_PER_TOKEN)
 
 
+def message_tokens(text: str, calls: Sequence[ToolCall] = (), data: ProviderData | None = None) -> int:
+    """Tokens of one message: its text, its calls, what goes back to the server with them, and its frame; images are ``IMAGE_TOKENS`` each.
+
+    Of the thoughts that go back with a reply servers leave out those of one that called nothing.
+    """
+    said = sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in calls)
+    returned = sum(each.size for each in attached(data, calls)) if calls else 0
+    return MESSAGE_TOKENS + estimate(text) + said + math.ceil(returned / BYTES_PER_TOKEN)
+
+
+def attached(data: ProviderData | None, calls: Sequence[ToolCall]) -> list[ProviderData]:
+    """What came with a reply and with its calls."""
+    return [each for each in (data, *(call.provider_data for call in calls)) if each is not None]
+
+
+def definition_tokens(tools: Sequence[ToolSpec]) -> int:
+    """Tokens of the tools' definitions as a server sees them."""
+    sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
+    return estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
+
+
 def estimate_request(request: ChatRequest) -> int:
-    """Prompt tokens of a whole request: texts, calls, images, tool definitions and 4 for each message. Uncalibrated."""
-    total = 0
-    for message in request.messages:
-        total += MESSAGE_TOKENS + estimate(message.content) + IMAGE_TOKENS * len(message.images)
-        total += sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in message.tool_calls)
-    tools = [tool.model_dump(include={"name", "description", "parameters"}) for tool in request.tools]
-    return total + (estimate(json.dumps(tools, ensure_ascii=False)) if tools else 0)
+    """Prompt tokens of a whole request: messages, images and tool definitions. Uncalibrated."""
+    messages = sum(message_tokens(each.content, each.tool_calls, each.provider_data) for each in request.messages)
+    return messages + IMAGE_TOKENS * sum(len(each.images) for each in request.messages) + definition_tokens(request.tools)
 
 
 class Calibration:

@@ -26,7 +26,7 @@ from atelier_desk.storage import errors
 from atelier_desk.storage.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.files import sync_folder
 from atelier_desk.storage.inspect import inspect
-from atelier_desk.storage.lock import FolderLock, uninterrupted
+from atelier_desk.storage.lock import FolderLock, shielded
 from atelier_desk.threads import in_storage_thread
 
 FORMAT = 1
@@ -79,7 +79,7 @@ async def before_migration(directory: Path, backups: Path, version: int, clock: 
     """
     found = await inspect(directory, lock=lock)
     target = backups / f"before-schema-{version + 1}-{stamp_of(clock.now())}.zip"
-    await uninterrupted(pack, directory, directory.parent, target, manifest_of(version, found.counts, clock.now()))
+    await shielded(pack, directory, directory.parent, target, manifest_of(version, found.counts, clock.now()))
     return await verify_fresh(target)
 
 
@@ -105,7 +105,7 @@ async def verify_fresh(target: Path) -> BackupInfo:
 
 
 async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None) -> BackupInfo:
-    manifest = await uninterrupted(_unpack, path, folder)
+    manifest = await shielded(_unpack, path, folder)
     try:
         found = await inspect(folder / "database", lock=lock)
     except StorageError as error:

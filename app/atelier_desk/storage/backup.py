@@ -8,7 +8,7 @@ from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage.archive import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.lock import uninterrupted
+from atelier_desk.storage.lock import shielded
 from atelier_desk.storage.store import Store
 from atelier_desk.threads import in_storage_thread
 
@@ -35,7 +35,7 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
             async with store.quiet():
                 counts = await store.counts()
                 manifest = manifest_of(store.version, counts, store.clock.now())
-                await uninterrupted(pack, store.path, datadir.root, target, manifest)
+                await shielded(pack, store.path, datadir.root, target, manifest)
             return await verify_fresh(target)
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events import RunEvent
 from atelier_desk.domain.question import UserQuestion
@@ -23,6 +23,8 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
+        rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
+        rules: what is allowed from now on; they belong to no workflow.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -36,6 +38,8 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
+    rename: tuple[str, str] | None = None
+    rules: tuple[AllowRule, ...] = ()
 
     of: str = ""
     """The workflow, where no event or row tells it."""

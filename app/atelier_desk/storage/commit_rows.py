@@ -14,6 +14,7 @@ from atelier_desk.storage.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
+_RENAME = "UPDATE $row SET name = $new WHERE name = $old RETURN NONE"
 
 
 def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
@@ -37,12 +38,18 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
+        *(
+            [Statement(_RENAME, {"row": record("workflow", workflow_id), "old": commit.rename[0], "new": commit.rename[1]})]
+            if commit.rename
+            else []
+        ),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),
         *_upsert(tables.APPROVALS, commit.approvals),
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
+        *_upsert(tables.RULES, commit.rules),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
     ]
     if written and workflow_id:
@@ -58,6 +65,6 @@ def _insert(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
 
 def _upsert(table: Table[Any], values: Iterable[Model]) -> list[Statement]:
     """Of a row that a commit has several times, the last state."""
-    newest = {value.id: value for value in values}  # type: ignore[attr-defined]
-    rows = [table.encode(value) for value in newest.values()]
+    newest = {str(row["id"]): row for row in map(table.encode, values)}
+    rows = list(newest.values())
     return [Statement(_UPSERT, {"rows": rows})] if rows else []

@@ -51,7 +51,8 @@ class DataDir:
 
     @property
     def attachments(self) -> Path:
-        """Pictures that a person puts here for messages to show. Those sent with a message are in the database, in its events."""
+        """Files that tools made, one folder a workflow, and pictures a person puts here for messages to show. Those sent with a message
+        are in the database, in its events."""
         return self.root / "attachments"
 
     @property

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage import errors, preflight
-from atelier_desk.storage.lock import uninterrupted
+from atelier_desk.storage.lock import shielded
 from atelier_desk.threads import in_storage_thread
 
 NAMESPACE = "atelier"
@@ -131,7 +131,7 @@ class Engine:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
         """
         if self.path is not None:
-            await uninterrupted(preflight.probe, self.path)
+            await shielded(preflight.probe, self.path)
         async with self.aside():
             if fsync is not None:
                 self._fsync = fsync

@@ -49,11 +49,12 @@ def report_path(folder: Path, workflow_id: str, name: str) -> Path:
     Raises:
         UsageError: the name or the id is no plain file name.
     """
-    return reports_of(folder, workflow_id) / f"{plain_name(name)}.md"
+    return files_of(folder, workflow_id) / f"{plain_name(name)}.md"
 
 
-def reports_of(folder: Path, workflow_id: str) -> Path:
-    """Where the texts of a workflow's reports are below the folder of reports. What is deleted or written there is that workflow's alone.
+def files_of(folder: Path, workflow_id: str) -> Path:
+    """Where a workflow's own files are below ``folder``, that of reports or of attachments. What is deleted or written there is that
+    workflow's alone.
 
     Raises:
         UsageError: the id is no plain file name, so that it could name another folder.

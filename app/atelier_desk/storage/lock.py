@@ -68,7 +68,7 @@ class FolderLock:
                 os.close(self.descriptor)
 
 
-async def uninterrupted(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in a thread and wait for its end, also when the wait is cancelled: the lock must not be released before."""
     work = asyncio.ensure_future(in_storage_thread(function, *args, **kwargs))
     try:

@@ -14,7 +14,7 @@ from atelier_desk.storage import errors
 from atelier_desk.storage.archive import FOLDERS, BackupInfo, stamp_of, unpack_and_check
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.files import sync_folder
-from atelier_desk.storage.lock import FolderLock, uninterrupted
+from atelier_desk.storage.lock import FolderLock, shielded
 from atelier_desk.threads import in_storage_thread
 
 UNPACKING = "unpacking-"
@@ -46,7 +46,7 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
             raise StorageError(IN_USE, code="locked", recoverable=True, path=datadir.root) from error
         raise
     try:
-        await uninterrupted(finish_restore, datadir.root)
+        await shielded(finish_restore, datadir.root)
         for name in FOLDERS:
             if await in_storage_thread(os.path.ismount, datadir.root / name):
                 raise StorageError(MOUNTED, code="mounted", path=datadir.root / name)
@@ -54,10 +54,10 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         unpacked = datadir.root / f"{UNPACKING}{stamp}"
         try:
             info = await unpack_and_check(path, unpacked, lock)
-            await uninterrupted(_make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
+            await shielded(_make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
         finally:
-            await uninterrupted(shutil.rmtree, unpacked, ignore_errors=True)
-        replaced = await uninterrupted(finish_restore, datadir.root)
+            await shielded(shutil.rmtree, unpacked, ignore_errors=True)
+        replaced = await shielded(finish_restore, datadir.root)
     finally:
         lock.release()
     return replace(info, replaced=replaced)

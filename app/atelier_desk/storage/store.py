@@ -11,7 +11,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import commits, errors, preflight, schema
 from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.lock import FolderLock, uninterrupted
+from atelier_desk.storage.lock import FolderLock, shielded
 from atelier_desk.storage.writer import Statement, Writer
 
 __all__ = ["Statement", "Store"]
@@ -186,7 +186,7 @@ class Store:
 
 async def _prepare(directory: Path, lock: FolderLock) -> None:
     """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
-    if await uninterrupted(_ready_to_open, directory):
+    if await shielded(_ready_to_open, directory):
         return
     from atelier_desk.storage.inspect import inspect
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from atelier_desk.domain.agent import Agent
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
@@ -45,16 +45,25 @@ MESSAGES: Table[Message] = Table(
     order=("back",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
-    "tool_execution", ToolExecution, links=_RUN_LINKS, json_fields={"arguments", "result"}, extra=_execution_search, order=("recency",)
+    "tool_execution",
+    ToolExecution,
+    links=_RUN_LINKS,
+    json_fields={"arguments", "result", "presentation", "parts"},
+    extra=_execution_search,
+    order=("recency",),
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
 QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"})
 APPROVALS: Table[ApprovalRequest] = Table(
-    "approval_request", ApprovalRequest, links=_RUN_LINKS, json_fields={"arguments", "edited", "details", "lineage"}
+    "approval_request",
+    ApprovalRequest,
+    links=_RUN_LINKS,
+    json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
 )
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
+RULES: Table[AllowRule] = Table("permission_rule", AllowRule, key=lambda rule: [rule.what, rule.target])
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])

@@ -19,17 +19,20 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from string import Formatter
 from typing import Any
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
 
+from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_function_thread
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.sections import CUSTOM
 
 Function = Callable[..., Any]
@@ -80,6 +83,10 @@ def tool(
     idempotent: bool = False,
     timeout_s: float | None = None,
     awaits_external_response: bool = False,
+    title: str = "",
+    icon: str = "terminal",
+    summary: str = "",
+    subjects: Mapping[str, SubjectKind] | None = None,
 ) -> Any:
     """Make a tool of a typed function; with or without parentheses. Gives a ``FunctionTool``, still callable as the function.
 
@@ -94,6 +101,9 @@ def tool(
         timeout_s: seconds after which a call is stopped; 0 never stops it. 60 when left out, 0 with ``awaits_external_response``.
         awaits_external_response: its result comes from outside (a person, another program), so it may take as long as it wants, and no
             other call runs beside it.
+        title: its name for people; ``icon`` is the name of an icon of Atelier's.
+        summary: a call in a line, with parameters as placeholders (``"Counts {text}"``); the values of its arguments when left out.
+        subjects: what parameters name (``{"path": "paths", "url": "hosts"}``: paths, command, hosts, server or agents), for approvals.
 
     Raises:
         UsageError: a parameter without a type, no description, category control, or a category, effect or risk that does not exist.
@@ -102,19 +112,20 @@ def tool(
     limit = timeout_s if timeout_s is not None else 0.0 if awaits_external_response else 60.0
 
     def decorate(target: Function) -> FunctionTool:
-        title = name or str(getattr(target, "__name__", type(target).__name__))
-        if not _NAME.fullmatch(title):
-            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(title))
+        called = name or str(getattr(target, "__name__", type(target).__name__))
+        if not _NAME.fullmatch(called):
+            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
         told = inspect.cleandoc(description or target.__doc__ or "")
         if not told:
-            raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=title)
+            raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=called)
         if kinds[0] is ToolCategory.CONTROL:
-            raise UsageError(N_("The tool {name} cannot be a control tool."), name=title)
-        model, context_name = _input_model(title, target)
+            raise UsageError(N_("The tool {name} cannot be a control tool."), name=called)
+        model, context_name = _input_model(called, target)
+        _check_names(called, model, summary, subjects or {})
         attributes = {
             "__doc__": told,
             "__module__": target.__module__,
-            "name": title,
+            "name": called,
             "category": kinds[0],
             "section": section,
             "effect": kinds[1],
@@ -122,12 +133,16 @@ def tool(
             "idempotent": idempotent,
             "timeout_s": limit,
             "awaits_external_response": awaits_external_response,
+            "title": title,
+            "icon": icon,
+            "summaries": {"": summary} if summary else {},
+            "subjects": dict(subjects or {}),
             "input": model,
             "function": staticmethod(target).__func__,
             "_told": told,
             "_context_name": context_name,
         }
-        made: FunctionTool = type(f"{title}_tool", (FunctionTool,), attributes)()
+        made: FunctionTool = type(f"{called}_tool", (FunctionTool,), attributes)()
         return made
 
     return decorate if function is None else decorate(function)
@@ -153,6 +168,17 @@ def _input_model(title: str, function: Function) -> tuple[type[Input], str]:
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (kind, default if isinstance(default, FieldInfo) or default is ... else FieldInfo(default=default))
     return create_model(f"{title}_input", __base__=Input, **fields), context_name
+
+
+def _check_names(title: str, model: type[Input], summary: str, subjects: Mapping[str, SubjectKind]) -> None:
+    """What a summary and the subjects name must be parameters."""
+    try:
+        named = {field for _text, field, _format, _conversion in Formatter().parse(summary) if field is not None}
+    except ValueError as error:
+        raise UsageError(N_("The summary of the tool {name} cannot be read: {reason}."), name=title, reason=str(error)) from None
+    wrong = [*sorted({*named, *subjects} - set(model.model_fields)), *sorted(set(subjects.values()) - set(Subjects.model_fields))]
+    if wrong:
+        raise UsageError(N_("The tool {name} has no parameter or subject {wrong}."), name=title, wrong=", ".join(wrong))
 
 
 Kind = typing.TypeVar("Kind", bound=StrEnum)

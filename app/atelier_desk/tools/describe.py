@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from atelier_desk.tools.base import Tool
+from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import operations_of
 
 
@@ -45,7 +45,7 @@ def describe(about: About, input_type: Any) -> str:
     return "\n".join(lines)
 
 
-class DescribedTool(Tool):
+class DescribedTool(BuiltinTool):
     """A tool whose description is made from ``about``, once a class."""
 
     about: ClassVar[About]

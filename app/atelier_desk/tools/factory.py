@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Outcome, Tool, ToolContext
+from atelier_desk.tools.base import Outcome, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool with the context it runs in."""
+    """A tool with the context it runs in. ``state`` is what its newest call left for those after it."""
 
     tool: Tool
     registry: ToolRegistry
     context: ToolContext
+    state: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -31,15 +32,20 @@ class BoundTool:
 
     async def execute(self, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Outcome:
         """Run through the registry; ``call_id`` None makes a new one, so each call is a call of its own."""
-        return await self.registry.execute(self.tool.name, arguments, replace(self.context, call_id=call_id or new_id()))
+        context = replace(self.context, call_id=call_id or new_id(), state=dict(self.state))
+        outcome = await self.registry.execute(self.tool.name, arguments, context)
+        if isinstance(outcome, ToolResult) and outcome.state is not None:
+            self.state.clear()
+            self.state.update(outcome.state)
+        return outcome
 
 
 class ToolFactory:
-    """Makes bound tools. ``services`` is a context that brings the repositories and callbacks; its ids are replaced."""
+    """Makes bound tools. ``context`` brings the facts all their calls share; its ids are replaced."""
 
-    def __init__(self, registry: ToolRegistry, services: ToolContext) -> None:
+    def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._registry = registry
-        self._services = services
+        self._context = context
 
     def create(self, name: str, workflow_id: str, agent_id: str, *, run_id: str | None = None) -> BoundTool:
         """The tool ``name`` for one run of an agent in a workflow.
@@ -51,7 +57,7 @@ class ToolFactory:
         if tool is None:
             near = ", ".join(self._registry.closest(name) or self._registry.get_all_tool_names())
             raise NotFoundError(N_("There is no tool named {name}. Closest: {closest}."), name=name, closest=near)
-        context = replace(self._services, workflow_id=workflow_id, agent_id=agent_id, registry=self._registry, memory_scope={})
+        context = replace(self._context, workflow_id=workflow_id, agent_id=agent_id)
         if run_id is not None:
             context = replace(context, run_id=run_id)
         return BoundTool(tool, self._registry, context)

@@ -9,7 +9,8 @@ from pydantic.fields import FieldInfo
 
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.question import QuestionSpec
-from atelier_desk.tools.base import CALL_FACTS, AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools import wire
+from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext
 from atelier_desk.tools.files import ToolFile
 from atelier_desk.tools.process import ToolProcesses
 
@@ -36,20 +37,17 @@ class FileTool(Tool):
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         arguments = input.model_dump(mode="json", exclude_unset=True)
-        facts = {name: getattr(context, name) for name in CALL_FACTS}
-        kind, content = await self.processes.call(self.file, self.name, arguments, facts, context.progress)
+        kind, content = await self.processes.call(self.file, self.name, arguments, context.facts(), context.progress)
         if kind == "ask":
             return AskUser(QuestionSpec.model_validate(content["question"]), content["timeout_s"])
-        if content["output"] is not None:
-            content["output"] = tuple(content["output"])
-        return ToolResult(**content)
+        return wire.result(content)
 
 
 def make(file: ToolFile, described: dict[str, Any], processes: ToolProcesses) -> FileTool:
     """The tool that ``worker.describe`` tells of."""
     spec = ToolSpec.model_validate(described["spec"])
     attributes = {
-        **{name: described[name] for name in ("section", "idempotent", "timeout_s", "awaits_external_response")},
+        **{name: described[name] for name in wire.PLAIN},
         "name": spec.name,
         "category": ToolCategory(described["category"]),
         "effect": Effect(described["effect"]),

@@ -12,16 +12,9 @@ from typing import Any
 
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.control.base import ControlTool, Offer
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import ALWAYS_AVAILABLE, PLANNING
-
-LIST_SECTIONS = "list_tool_sections"
-PLAN = "plan_actions"
-PLANNERS = (LIST_SECTIONS, PLAN)
-"""What an agent in sections mode reaches its tools with."""
-WAIT_PARENT = "wait_parent"
-ANSWER_CHILD = "answer_child"
-INVOKE = "invoke_tool"
+from atelier_desk.tools.sections import PLANNING
 
 
 def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
@@ -33,11 +26,11 @@ def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[st
     """Every tool a run may call besides the control tools, directly or through ``invoke_tool``: the enabled ones that exist, without
     planning tools at the greatest depth, with the two planners in sections mode.
     """
-    names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not _is_control(registry, name)]
+    names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not registry.is_control_tool(name)]
     if depth >= max_depth:
         return [name for name in names if not _in_sections(registry, name, (PLANNING,))]
     if mode is ToolMode.SECTIONS:
-        names += [name for name in PLANNERS if name not in names and registry.has(name)]
+        names += [name for name in planners(registry) if name not in names]
     return names
 
 
@@ -59,8 +52,9 @@ def visible_names(
             names = always_available(registry, usable)
         case _:
             names = []
-    applies = {WAIT_PARENT: has_parent, INVOKE: mode is ToolMode.INVOKE, ANSWER_CHILD: child_asks}
-    return names + [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if applies.get(tool.name, True)]
+    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks)
+    control = registry.get_tools_by_category(ToolCategory.CONTROL)
+    return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)]
 
 
 def tools_text(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> str:
@@ -82,7 +76,8 @@ def section_list(registry: ToolRegistry, enabled: Sequence[str]) -> list[dict[st
     """
     found = []
     for section in registry.sections.all():
-        tools = [tool.name for tool in registry.get_tools_by_section(section.id) if tool.name in enabled and tool.name not in PLANNERS]
+        own = [tool for tool in registry.get_tools_by_section(section.id) if tool.name in enabled]
+        tools = [tool.name for tool in own if not tool.reaches_sections]
         if tools:
             found.append(
                 {"id": section.id, "name": section.name, "description": section.description, "tools": tools, "tool_count": len(tools)}
@@ -92,19 +87,20 @@ def section_list(registry: ToolRegistry, enabled: Sequence[str]) -> list[dict[st
 
 def section_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
     """The sections in a line each, for the system message of an agent in sections mode: a few tokens where definitions cost thousands."""
-    lines = [f"[TOOL SECTIONS] (reach these tools with {PLAN}; {LIST_SECTIONS} names them)"]
+    lines = [f"[TOOL SECTIONS] (reach these tools with {' and '.join(planners(registry))})"]
     lines += [f"- {section['id']}: {section['description']} ({section['tool_count']})" for section in section_list(registry, enabled)]
     return "\n".join(lines if len(lines) > 1 else [*lines, "(none)"])
 
 
 def always_available(registry: ToolRegistry, enabled: Sequence[str]) -> list[str]:
     """Names of the enabled tools that no choice of sections takes away: those of the always available sections, and the planners."""
-    return [name for name in enabled if name in PLANNERS or _in_sections(registry, name, ALWAYS_AVAILABLE)]
+    sections, reaching = registry.sections.always_available(), planners(registry)
+    return [name for name in enabled if name in reaching or _in_sections(registry, name, sections)]
 
 
-def _is_control(registry: ToolRegistry, name: str) -> bool:
-    tool = registry.get_tool(name)
-    return tool is not None and tool.category is ToolCategory.CONTROL
+def planners(registry: ToolRegistry) -> list[str]:
+    """The names of the tools that an agent in sections mode reaches its tools with."""
+    return [name for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.reaches_sections]
 
 
 def _in_sections(registry: ToolRegistry, name: str, sections: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,10 +14,11 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Outcome, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.sections import PLANNING, SectionRegistry
-from atelier_desk.tools.validation import closest, describe_errors, validate
+from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,8 @@ class ToolRegistry:
         if tool.category is ToolCategory.CONTROL:
             if tool.section:
                 raise UsageError(N_("The control tool {name} cannot be in a section."), name=tool.name)
+        elif tool.kind is None:
+            tool.kind = self.sections.get(tool.section).kind
         else:
             self.sections.get(tool.section)
         self._tools[tool.name] = tool
@@ -111,6 +115,17 @@ class ToolRegistry:
         self.sections.get(section)
         return [tool for tool in self._tools.values() if tool.section == section]
 
+    def get_control_tool(self, name: str) -> Tool | None:
+        tool = self._tools.get(name)
+        return tool if tool is not None and tool.category is ToolCategory.CONTROL else None
+
+    def is_control_tool(self, name: str) -> bool:
+        return self.get_control_tool(name) is not None
+
+    def control_tools(self) -> list[ToolSpec]:
+        """The definitions of all control tools."""
+        return self.get_definitions_by_names([tool.name for tool in self.get_tools_by_category(ToolCategory.CONTROL)])
+
     def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
         """The names an agent's configuration gives it: its tools, then those of its sections.
 
@@ -155,6 +170,41 @@ class ToolRegistry:
     def _hint(name: str, own: Sequence[str]) -> tuple[list[str], str]:
         near = closest(name, own)
         return near, f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}."
+
+    def describe(self, tool: Tool, args: Mapping[str, Any]) -> Call:
+        """What a call of a tool is.
+
+        A tool that cannot say it, because of a mistake in it, is taken to do anything: a person is asked.
+
+        Raises:
+            InvalidArgumentsError: the arguments do not fit; the text is for the model.
+        """
+        try:
+            return tool.describe(validate(tool, args))
+        except InvalidArgumentsError:
+            raise
+        except Exception:
+            log.exception("tool %s could not describe its call", tool.name)
+            return Call(Effect.EXECUTE, Risk.HIGH, timeout_s=tool.timeout_s, alone=True)
+
+    def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
+        """The tool and arguments a call really means: those it stands for, or its own.
+
+        A ``ToolResult`` is the error for the model: arguments that do not fit, a tool that would call itself, or an unknown name with the
+        closest ones of ``own``, the names the run may call (None: all).
+        """
+        tool = self._tools.get(name)
+        if tool is None or type(tool).stands_for is Tool.stands_for:
+            return name, dict(args)
+        try:
+            meant = tool.stands_for(validate(tool, args))
+        except InvalidArgumentsError as error:
+            return ToolResult.failure(str(error), error.code)
+        if meant is None:
+            return name, dict(args)
+        if meant[0] == name:
+            return ToolResult.failure(f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments")
+        return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
     def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
         """Why these arguments would be refused before the tool runs, in words for the model; None when they fit."""
@@ -204,9 +254,12 @@ class ToolRegistry:
         return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth)
 
     async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+        context = replace(context, cancelled=Cancellation())
+        seconds = tool.timeout_s
         try:
             checked = validate(tool, args)
-            async with asyncio.timeout(tool.timeout_s or None) as limit:
+            seconds = self.describe(tool, args).timeout_s
+            async with asyncio.timeout(seconds or None) as limit:
                 return await tool.run(checked, context)
         except AtelierError as error:
             return ToolResult.failure(str(error), error.code)
@@ -216,9 +269,9 @@ class ToolRegistry:
             if not limit.expired():
                 return ToolResult.failure(f"{tool.name}: the operation timed out ({error}). Try again or do without it.", "timeout")
             return ToolResult.failure(
-                f"{tool.name} took longer than {tool.timeout_s:g} seconds and was stopped. Ask for less at once, or go on without it.",
+                f"{tool.name} took longer than {seconds:g} seconds and was stopped. Ask for less at once, or go on without it.",
                 "timeout",
-                timeout_s=tool.timeout_s,
+                timeout_s=seconds,
             )
         except Exception as error:
             log.exception("tool %s failed", tool.name)
@@ -226,6 +279,8 @@ class ToolRegistry:
                 f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.",
                 "internal_error",
             )
+        finally:
+            context.cancelled.stop()
 
     def _finish(self, result: ToolResult, hint: str) -> ToolResult:
         return capped(result, hint, to_model=self.max_result_chars)
@@ -233,16 +288,3 @@ class ToolRegistry:
 
 def _indented(text: str) -> str:
     return text.replace("\n", "\n  ")
-
-
-def create_default_tool_registry() -> ToolRegistry:
-    """A new registry with the control tools, the basic tools and the planning tools."""
-    from atelier_desk.tools.control import CONTROL_TOOLS
-    from atelier_desk.tools.core import core_tools
-    from atelier_desk.tools.teams import planning_tools
-
-    registry = ToolRegistry()
-    registry.register_all(CONTROL_TOOLS.values())
-    registry.register_all(core_tools())
-    registry.register_all(planning_tools())
-    return registry

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.outcomes import ToolResult
 
 _SHORTEST = 200
 """A string is never cut below this many characters; when that is not enough, the JSON text itself is cut."""

@@ -8,13 +8,10 @@ some servers refuse ``oneOf`` at the top. Validation is not loosened by it: argu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-
-if TYPE_CHECKING:
-    from atelier_desk.tools.base import Tool
 
 MAX_GRAMMAR_LENGTH = 256
 """Longest ``maxLength`` kept in a schema. llama.cpp unrolls it into a grammar and refuses thousands of repetitions; longer limits are
@@ -58,16 +55,16 @@ def operations_of(input_type: Any) -> list[Operation]:
     return found
 
 
-def parameters_of(tool: Tool) -> dict[str, Any]:
-    """The tool's parameters as a JSON schema: type object at the top, no references, no titles."""
-    operations = operations_of(tool.input)
+def parameters_of(input_type: Any) -> dict[str, Any]:
+    """An input's parameters as a JSON schema: type object at the top, no references, no titles."""
+    operations = operations_of(input_type)
     schemas = [_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations]
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
-def variants_of(tool: Tool) -> tuple[dict[str, Any], ...]:
+def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
     """One schema for each operation, for grammars: they hold a model to the fields the operation needs, which the flat form cannot say."""
-    return tuple(_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations_of(tool.input))
+    return tuple(_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations_of(input_type))
 
 
 def property_names(input_type: Any) -> set[str]:

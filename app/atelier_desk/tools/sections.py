@@ -1,47 +1,83 @@
-"""Sections: every tool but the control tools belongs to exactly one. A section may be known before any of its tools exists."""
+"""Sections: every tool but the control tools belongs to exactly one. A section may be known before any of its tools exists.
+
+A section declares itself: a room of ``atelier_desk.tools`` (a folder, one file a tool) does so in its ``__init__``.
+
+    SECTION = section("garden_ops", order=90, name=N_("Garden"), description=N_("Plant, water and harvest"))
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterable
 from dataclasses import dataclass
+from types import ModuleType
 
+from atelier_desk import tools as package
+from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.i18n import N_
 
 CORE = "core_ops"
 PLANNING = "planning_ops"
 CUSTOM = "custom_ops"
-ALWAYS_AVAILABLE = ("context_ops",)
-"""Sections that a choice of sections never takes away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section's id and what to call it; ``description`` is read by people and models."""
+    """A section.
+
+    Attributes:
+        name, description: English ``N_`` texts, read by people and models.
+        kind: which approval flag the calls of its tools fall under.
+        order: its place among the others, low first; those that are added while the program runs come last.
+        always_available: no choice of sections takes it away.
+    """
 
     id: str
     name: str
     description: str
+    kind: ApprovalKind = ApprovalKind.TOOL
+    order: int = 2000
+    always_available: bool = False
 
 
-_KNOWN = (
-    Section(CORE, N_("Basics"), N_("Tasks, memory, calculation, questions to the user and reports")),
-    Section(PLANNING, N_("Teams and planning"), N_("Plan actions, spawn agents, delegate and run tasks side by side")),
-    Section("file_ops", N_("Files"), N_("Read, write, edit, find, move, copy and delete files")),
-    Section("shell_ops", N_("Shell"), N_("Run commands, git and scripts")),
-    Section("web_ops", N_("Web"), N_("Search the web and read pages")),
-    Section("media_ops", N_("Images and 3D"), N_("Read, describe and make images and 3D models")),
-    Section("context_ops", N_("Context"), N_("Where the agent works: folder, environment, project")),
-    Section("project_ops", N_("Projects"), N_("Create, load, ingest and switch projects")),
-    Section("rag_ops", N_("Knowledge"), N_("Query and search the knowledge graph")),
-    Section(CUSTOM, N_("Your own tools"), N_("Tools from the tools folder")),
-)
+_declared: dict[str, Section] = {}
+
+
+def section(
+    id: str,
+    *,
+    order: int,
+    name: str,
+    description: str,
+    kind: ApprovalKind = ApprovalKind.TOOL,
+    always_available: bool = False,
+) -> Section:
+    """Declare a section of Atelier's own; the same id again, with other words, is an error."""
+    made = Section(id, name, description, kind, order, always_available)
+    if _declared.setdefault(id, made) != made:
+        raise ValueError(f"section {id!r} is declared already")
+    return made
+
+
+def rooms() -> list[ModuleType]:
+    """The folders of ``atelier_desk.tools``, imported, so that their sections declare themselves."""
+    found = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    return [importlib.import_module(each.name) for each in found if each.ispkg]
+
+
+def declared() -> list[Section]:
+    """The sections that were declared, in their order."""
+    rooms()
+    return sorted(_declared.values(), key=lambda each: (each.order, each.id))
 
 
 class SectionRegistry:
-    """The known sections, in the order they were registered."""
+    """The known sections, in their order; those of one order as they were registered."""
 
-    def __init__(self, sections: tuple[Section, ...] = _KNOWN) -> None:
-        self._sections = {section.id: section for section in sections}
+    def __init__(self, sections: Iterable[Section] | None = None) -> None:
+        self._sections = {each.id: each for each in (declared() if sections is None else sections)}
 
     def register(self, section: Section) -> None:
         """Add a section, for example ``mcp:<server>``.
@@ -71,4 +107,36 @@ class SectionRegistry:
         return section_id in self._sections
 
     def all(self) -> list[Section]:
-        return list(self._sections.values())
+        return sorted(self._sections.values(), key=lambda each: each.order)
+
+    def always_available(self) -> list[str]:
+        """The ids of those no choice of sections takes away."""
+        return [each.id for each in self.all() if each.always_available]
+
+
+section(
+    "file_ops",
+    order=30,
+    name=N_("Files"),
+    description=N_("Read, write, edit, find, move, copy and delete files"),
+    kind=ApprovalKind.FILE_OP,
+)
+section("shell_ops", order=40, name=N_("Shell"), description=N_("Run commands, git and scripts"), kind=ApprovalKind.FILE_OP)
+section("web_ops", order=50, name=N_("Web"), description=N_("Search the web and read pages"))
+section("media_ops", order=60, name=N_("Images and 3D"), description=N_("Read, describe and make images and 3D models"))
+section(
+    "context_ops",
+    order=70,
+    name=N_("Context"),
+    description=N_("Where the agent works: folder, environment, project"),
+    always_available=True,
+)
+section(
+    "project_ops",
+    order=80,
+    name=N_("Projects"),
+    description=N_("Create, load, ingest and switch projects"),
+    kind=ApprovalKind.DB_OP,
+)
+section("rag_ops", order=90, name=N_("Knowledge"), description=N_("Query and search the knowledge graph"), kind=ApprovalKind.DB_OP)
+section(CUSTOM, order=1000, name=N_("Your own tools"), description=N_("Tools from the tools folder"))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.tools.base import Tool
 from atelier_desk.tools.schema import Operation, operations_of, property_names
-
-if TYPE_CHECKING:
-    from atelier_desk.tools.base import Tool
 
 MAX_PROBLEMS = 6
 """Problems named in one error; more would only bury the first."""

@@ -28,9 +28,9 @@ from typing import Any, BinaryIO
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.tools import files
-from atelier_desk.tools.base import CALL_FACTS, AskUser, ToolContext
-from atelier_desk.tools.custom import FunctionTool, outcome_of
+from atelier_desk.tools import files, wire
+from atelier_desk.tools.base import AskUser, ToolContext
+from atelier_desk.tools.custom import outcome_of
 from atelier_desk.tools.files import FileStatus, ToolFile
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import validate
@@ -117,28 +117,14 @@ def _file(order: dict[str, str]) -> ToolFile:
 
 
 def _describe(file: ToolFile) -> tuple[str, Any]:
-    return "tools", [describe(tool) for tool in files.run(file)]
-
-
-def describe(tool: FunctionTool) -> dict[str, Any]:
-    """What Atelier's own process has to know of a tool; see ``atelier_desk.tools.file_tool``."""
-    return {
-        "spec": tool.definition().model_dump(mode="json"),
-        "category": tool.category,
-        "section": tool.section,
-        "effect": tool.effect,
-        "risk": tool.risk,
-        "idempotent": tool.idempotent,
-        "timeout_s": tool.timeout_s,
-        "awaits_external_response": tool.awaits_external_response,
-    }
+    return "tools", [wire.described(tool) for tool in files.run(file)]
 
 
 def _call(file: ToolFile, order: dict[str, Any], answers: Answers) -> tuple[str, Any]:
     tool = {each.name: each for each in files.run(file)}.get(order["tool"])
     if tool is None:
         raise UsageError(N_("The file {name} does not define the tool {tool} any more."), name=file.name, tool=order["tool"])
-    context = ToolContext(**{name: order["context"][name] for name in CALL_FACTS}, progress=answers.progress)
+    context = ToolContext.of_facts(order["context"], answers.progress)
     value = tool(**tool.arguments(validate(tool, order["arguments"]), context))
     if inspect.isawaitable(value):
         value = asyncio.run(_awaited(value))
@@ -147,7 +133,7 @@ def _call(file: ToolFile, order: dict[str, Any], answers: Answers) -> tuple[str,
         return "ask", {"question": outcome.question.model_dump(mode="json"), "timeout_s": outcome.timeout_s}
     # Cut here already: a result of gigabytes must not travel. What the model reads of it is made by the registry.
     result = capped(outcome, tool.rest_hint, to_model=limits.RESULT_STORED)
-    return "result", {name: getattr(result, name) for name in ("data", "end", "end_summary", "output", "truncated")}
+    return "result", wire.content(result)
 
 
 async def _awaited(value: Any) -> Any:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
@@ -43,6 +43,6 @@ async def create(url: str, variant: str = "no_fsync") -> AtelierEngine:
     folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
     opened = Atelier.open(Path(folder), fsync=variant == "fsync", vault=KeyVault(environ={}))
     atelier = await stack.enter_async_context(opened)
-    await atelier.providers.save(ProviderConfig(name="bench", kind=ProviderKind.OPENAI, base_url=url))
+    await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
     atelier.runs.slots = 1000
     return AtelierEngine(atelier, stack)

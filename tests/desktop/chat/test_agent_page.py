@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.agent_page import AgentPage
 from atelier_desk.desktop.chat.memo import Memo
 from atelier_desk.desktop.chat.team_card import TeamCard
-from atelier_desk.domain.workflow import Message, MessageRole, Run
+from atelier_desk.domain.workflow import Run
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import child, event
 from tests.support.fake_bridge import settle
@@ -139,18 +139,7 @@ async def test_the_turns_own_run_is_the_conversation(team: Team) -> None:
 
 
 async def test_a_message_that_was_searched_for_is_shown_where_it_was_said(team: Team) -> None:
-    class Rows:
-        def __init__(self, row: object) -> None:
-            self.row = row
-
-        async def get(self, _key: str) -> object:
-            return self.row
-
-    class Repos:
-        messages = Rows(Message(id="d1", workflow_id="w1", run_id="dot", seq=12, role=MessageRole.ASSISTANT, content="Looking."))
-        runs = Rows(Run(id="dot", workflow_id="w1", correlation_id="ada", depth=2))
-
-    team.engine.__dict__["repos"] = Repos()
+    team.engine.set("teams", "run_of", Run(id="dot", workflow_id="w1", correlation_id="ada", depth=2))
     team.panel.reveal_message("d1")
     await team.settled()
     page = team.panel.agent_page

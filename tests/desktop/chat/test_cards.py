@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
@@ -19,6 +19,7 @@ from atelier_desk.desktop.chat.limit_card import RaiseField
 from atelier_desk.desktop.chat.messages import AssistantMessage, UserBubble, make_widget
 from atelier_desk.desktop.chat.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.tool_card import ToolCard
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.engine.services.transcript import Branch
 
 
@@ -203,8 +204,8 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
     bubble.edit()
     buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
     assert [button.text() for button in buttons] == ["Cancel", "Send"]
-    i18n.set_language("fr")
-    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
 
 
@@ -212,8 +213,8 @@ def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, hos
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=[{"data": ""}]), host)
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
     assert "Attached picture" in names
-    i18n.set_language("fr")
-    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
 
 
@@ -233,8 +234,8 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
     assert text.toPlainText().endswith("… 10,000 more characters")
     qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
     assert (text.isHidden(), bubble.fit(600)) == (True, closed)
-    i18n.set_language("fr")
-    QApplication.sendEvent(bubble, QEvent(QEvent.Type.LanguageChange))
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
     assert "16 caractères" in buttons[0].text()
 
 

@@ -6,6 +6,7 @@ from atelier_desk.desktop.chat.meter import UsageMeter, shares
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.payloads import Sum, UsageTold
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 
@@ -23,9 +24,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
-    meter.take(
-        {"context_tokens": 9, "context_window": 10, "workflow": {"tokens_input": 3_000, "tokens_output": 0, "cost": 0.75}}, own=False
-    )
+    meter.take(UsageTold(context_tokens=9, context_window=10, workflow=Sum(tokens_input=3_000, cost=0.75)), own=False)
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     meter.retranslate()

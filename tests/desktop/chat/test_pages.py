@@ -118,3 +118,26 @@ async def test_a_read_that_is_left_or_fails_loses_no_words_of_a_reply_under_way(
     reads.engine._services["workflows"]["transcript"] = reads._read_workflow
     await reads.pages.open("w1")
     assert texts(reads.pages.current) == ["one", "two", "Words."]
+
+
+async def test_a_run_that_ends_while_its_workflow_is_read_is_over(reads: Reads) -> None:
+    reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
+    opening = asyncio.ensure_future(reads.pages.open("w1"))
+    await settle()
+    reads.happen(StreamEvent(seq=2, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_COMPLETE, data={"status": "completed"}))
+    reads.gate.set()
+    await opening
+    assert reads.pages.running("w1") == ""
+
+
+async def test_a_sub_agent_that_ends_while_it_is_read_is_over(reads: Reads) -> None:
+    working = {"status": "processing"}
+    reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=working))
+    opening = asyncio.ensure_future(reads.pages.open_agent("dot"))
+    await settle()
+    over = {"status": "completed"}
+    reads.happen(StreamEvent(seq=2, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=over))
+    reads.gate.set()
+    transcript = await opening
+    assert transcript is not None
+    assert transcript.live_run == ""

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.chat.unfinished import UnfinishedCard
-from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus
+from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import settle
 
@@ -58,9 +58,6 @@ async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> 
         ),
     ]
     desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r2"})
-    desk.engine.repos = type("Repos", (), {})()
-    desk.engine.repos.runs = desk.engine.runs
-    desk.engine.set("runs", "get", Run(id="r2", workflow_id="w1", status=RunStatus.COMPLETED))
     await desk.open()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,39 +26,15 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 Show = Callable[[QWidget], Any]
 
 
-class Runs:
-    """Replays a run, and notes what the buttons ask for."""
-
-    def __init__(self, events: list[StreamEvent]) -> None:
-        self.events = events
-        self.asked: list[tuple[str, str]] = []
-
-    async def replay(self, _workflow_id: str, _run_id: str) -> AsyncIterator[StreamEvent]:
-        for each in self.events:
-            yield each
-
-    async def cancel(self, run_id: str) -> None:
-        self.asked.append(("cancel", run_id))
-
-    async def pause(self, run_id: str) -> None:
-        self.asked.append(("pause", run_id))
-
-    async def resume(self, run_id: str) -> None:
-        self.asked.append(("resume", run_id))
-
-    async def message(self, run_id: str, text: str) -> None:
-        self.asked.append((text, run_id))
+def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
+    """What the buttons asked for: what, and of which run."""
+    calls = [(key.removeprefix("runs."), args) for key, args, _fields in atelier.log if key.startswith("runs.")]
+    return [(args[1] if what == "message" else what, args[0]) for what, args in calls]
 
 
 @pytest.fixture
-def runs() -> Runs:
-    return Runs(one_run()[:5])
-
-
-@pytest.fixture
-async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, runs: Runs) -> ActivityPane:
-    atelier.set("workflows", "get", Workflow(id="w", name="W", head_run_id="r1"))
-    atelier.__dict__["runs"] = runs
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> ActivityPane:
+    atelier.set("teams", "replay", ("r1", one_run()[:5]))
     made = shown(ActivityPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
     await settle()
@@ -87,7 +63,9 @@ async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane,
 
 
 @pytest.mark.parametrize("held", ["paused", "interrupted"])
-async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: ActivityPane, runs: Runs, qtbot: QtBot, held: str) -> None:
+async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(
+    pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot, held: str
+) -> None:
     assert pane.tree.objectName() == "agent-tree"
     row = pane.tree._rows["r1"]
     assert row.accessibleName().startswith("Ada, working, ")
@@ -98,7 +76,7 @@ async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(pane: Acti
     row.pause.click()
     row.stop.click()
     await settle()
-    assert runs.asked == [("pause", "r1"), ("resume", "r1"), ("cancel", "r1")]
+    assert asked(atelier) == [("pause", "r1"), ("resume", "r1"), ("cancel", "r1")]
     await live(pane, qtbot, event(11, ChunkType.WORKFLOW_COMPLETE, status="cancelled"))
     assert row.stop.isHidden()
     assert not pane.team._tick.isActive()
@@ -124,8 +102,8 @@ async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Pat
     assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
 
 
-async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, runs: Runs) -> None:
-    runs.events = []
+async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "replay", ("", []))
     pane.set_workflow("w2")
     await settle()
     assert titles(pane) == []
@@ -262,7 +240,7 @@ async def test_figures_follow_events_without_a_query_an_event(team: ActivityPane
     assert "1.2\u202fk tokens" in team.tree._rows["dot"].accessibleName()
 
 
-async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, runs: Runs, qtbot: QtBot) -> None:
+async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     row = team.tree._rows["dot"]
     low = row.height()
     row.message.click()
@@ -271,7 +249,7 @@ async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, runs: Run
     row.field.setText("Look at events.py too")
     qtbot.keyClick(row.field, Qt.Key.Key_Return)
     await settle()
-    assert runs.asked == [("Look at events.py too", "dot")]
+    assert asked(atelier) == [("Look at events.py too", "dot")]
     assert row.field is None
     row.message.click()
     qtbot.keyClick(row.field, Qt.Key.Key_Escape)

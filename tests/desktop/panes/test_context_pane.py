@@ -84,10 +84,8 @@ async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: Fa
     assert named(pane, QListWidget, "context-request-list").currentRow() == 0
 
 
-async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier, monkeypatch: pytest.MonkeyPatch) -> None:
-    later = past.RUNS["root"].model_copy(update={"id": "later", "previous_run_id": "root"})
-    monkeypatch.setitem(past.RUNS, "later", later)
-    atelier.set("workflows", "get", past.WORKFLOW.model_copy(update={"head_run_id": "later"}))
+async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "turns", past.turns("root", "later"))
     atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
     pane._refresh.timeout.emit()
@@ -156,12 +154,8 @@ async def test_no_request_says_so_and_hidden_reads_nothing(
     assert bridge.errors == []
 
 
-async def test_an_open_list_stays_as_it_is_while_requests_come(
-    pane: ContextPane, monkeypatch: pytest.MonkeyPatch, atelier: FakeAtelier
-) -> None:
-    earlier = past.RUNS["root"].model_copy(update={"id": "earlier", "previous_run_id": ""})
-    monkeypatch.setitem(past.RUNS, "earlier", earlier)
-    monkeypatch.setitem(past.RUNS, "root", past.RUNS["root"].model_copy(update={"previous_run_id": "earlier"}))
+async def test_an_open_list_stays_as_it_is_while_requests_come(pane: ContextPane, atelier: FakeAtelier) -> None:
+    atelier.set("teams", "turns", past.turns("earlier", "root"))
     pane.reload()
     await settle()
     boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]

@@ -63,7 +63,7 @@ class Inbox:
             asks("v1"),
             asks("v3", workflow="w2"),
             workflows={"list": WORKFLOWS},
-            teams={"tree": AgentNode(run_id="r0", name="Architect", status="awaiting_children", children=(child,))},
+            teams={"at_work": {"w1": AgentNode(run_id="r0", name="Architect", status="awaiting_children", children=(child,))}},
             questions={"pending": [ask("q4", lineage=LINEAGE)]},
         )
         self.bridge = FakeBridge(self.engine)

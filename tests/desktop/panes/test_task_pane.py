@@ -160,8 +160,9 @@ async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: 
     assert atelier.calls("tasks.create")[-1] == (("w",), fields)
 
 
-async def test_the_form_changes_only_what_was_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
+async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
     offered = [dialog.dependencies.item(row).text() for row in range(dialog.dependencies.count())]
     assert offered == ["Task a", "Task d"]
@@ -169,12 +170,14 @@ async def test_the_form_changes_only_what_was_changed(pane: TaskPane, atelier: F
     dialog.status.setCurrentIndex(1)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert atelier.calls("tasks.update") == [(("w", "b"), {"priority": 1})]
-    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.IN_PROGRESS), {})]
+    (((task,), fields),) = atelier.calls("tasks.edit")
+    assert task.id == "b"
+    assert (fields["priority"], fields["status"]) == (1, TaskStatus.IN_PROGRESS)
 
 
 async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
+    atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
     assert not dialog.duration.isEnabled()
     assert dialog.duration.text() == "measured from its start"
@@ -182,8 +185,8 @@ async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atel
     dialog.duration.setValue(90)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
-    assert atelier.calls("tasks.update") == [(("w", "b"), {"duration_ms": 5_400_000})]
+    ((_task, fields),) = atelier.calls("tasks.edit")
+    assert (fields["status"], fields["duration_ms"]) == (TaskStatus.COMPLETED, 5_400_000)
 
 
 async def test_a_refused_change_is_told_and_the_list_read_again(pane: TaskPane, atelier: FakeAtelier) -> None:

@@ -176,7 +176,7 @@ async def test_choice_and_zoom_stay_while_the_run_goes_on(pane: TimelinePane, at
 
 
 async def test_a_workflow_where_nothing_ran_says_so(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
-    atelier.set("workflows", "get", past.WORKFLOW.model_copy(update={"head_run_id": None}))
+    atelier.set("teams", "turns", [])
     pane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
     pane.set_workflow("w1")
     await settle()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.engine.services.tools import ToolService
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,8 +48,8 @@ class ApprovalEngine(FakeAtelier):
             "reject": self._reject,
             "seen": 30.0,
         }
-        super().__init__(**({"approvals": approvals} | services))
-        self.__dict__["registry"] = create_default_tool_registry()
+        context: Any = SimpleNamespace(registry=create_default_tool_registry())
+        super().__init__(**({"approvals": approvals, "tools": {"check": ToolService(context).check}} | services))
 
     def _pending(self, *_: Any) -> list[ApprovalRequest]:
         return [request for request in self.stored.values() if request.status is ApprovalStatus.PENDING]

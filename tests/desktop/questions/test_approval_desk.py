@@ -136,12 +136,12 @@ async def test_a_card_that_is_gone_counts_no_more(qtbot: QtBot, monkeypatch: pyt
     card = w.card("v1")
     w.visible = {card}
     w.desk.look()
-    assert w.desk._timer.isActive()
+    assert w.desk._clock.isActive()
     card.deleteLater()
     await settle()
     await w.pass_time(1)
     assert w.reported == []
-    assert not w.desk._timer.isActive()
+    assert not w.desk._clock.isActive()
 
 
 async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

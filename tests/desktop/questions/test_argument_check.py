@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from atelier_desk.desktop.questions.argument_check import parse, pretty, refusal
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.engine.services.tools import ToolService
+from atelier_desk.tools.default import create_default_tool_registry
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,16 @@ def test_what_is_not_an_object_is_told_with_its_place(text: str, problem: str) -
     assert parse(text) == (None, problem)
 
 
+async def refused(tool: str, arguments: dict[str, object]) -> str:
+    """What the engine's service says of them, in words; empty when it takes them."""
+    context: Any = SimpleNamespace(registry=create_default_tool_registry())
+    try:
+        await ToolService(context).check(tool, arguments)
+    except ToolError as error:
+        return refusal(error)
+    return ""
+
+
 def test_json_comes_back_as_it_was() -> None:
     arguments = {"text": "é\n\"'", "big": 2**60, "none": None, "list": [1, {"a": []}]}
     assert parse(pretty(arguments)) == (arguments, "")
@@ -45,11 +58,9 @@ def test_json_comes_back_as_it_was() -> None:
         ("removed_tool", {"anything": 1}, ""),
     ],
 )
-def test_the_schema_of_the_tool_is_held(tool: str, arguments: dict[str, object], problem: str) -> None:
-    atelier = SimpleNamespace(registry=create_default_tool_registry())
-    assert refusal(atelier, tool, arguments) == problem
+async def test_the_schema_of_the_tool_is_held(tool: str, arguments: dict[str, object], problem: str) -> None:
+    assert await refused(tool, arguments) == problem
 
 
-def test_an_unknown_operation_names_those_there_are() -> None:
-    atelier = SimpleNamespace(registry=create_default_tool_registry())
-    assert refusal(atelier, "TodoTool", {"operation": "paint"}).startswith('operation must be one of these: "create", ')
+async def test_an_unknown_operation_names_those_there_are() -> None:
+    assert (await refused("TodoTool", {"operation": "paint"})).startswith('operation must be one of these: "create", ')

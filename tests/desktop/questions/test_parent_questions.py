@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.desktop.questions.parent_questions import ParentQuestions
-from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team_views import AgentNode
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -28,17 +26,7 @@ TREE = AgentNode(
 
 
 def waiting_engine() -> FakeAtelier:
-    def tree(workflow_id: str, _root: str | None = None) -> AgentNode:
-        if workflow_id == "w1":
-            return TREE
-        raise NotFoundError("The workflow {id} has had no turn.", id=workflow_id)
-
-    workflows = [
-        Workflow(id="w1", name="One", status=WorkflowStatus.WAITING),
-        Workflow(id="w2", name="Two", status=WorkflowStatus.RUNNING),
-        Workflow(id="w3", name="Three"),
-    ]
-    return FakeAtelier(workflows={"list": workflows}, teams={"tree": tree})
+    return FakeAtelier(teams={"at_work": {"w1": TREE}, "tree": TREE})
 
 
 def event(kind: ChunkType, run_id: str, depth: int = 0, **data: Any) -> StreamEvent:
@@ -57,7 +45,6 @@ async def test_it_finds_who_waits_and_answers_in_the_parents_place() -> None:
     assert (asked.run_id, asked.agent_name, asked.question) == ("r2", "Tester", "All tests?")
     assert asked.lineage == ("Architect", "Reviewer")
     assert asked.parent == "Reviewer"
-    assert [args[0] for args, _kwargs in engine.calls("teams.tree")] == ["w1", "w2"]
     await questions.answer("r2", "Only the changed ones")
     assert engine.calls("runs.answer_child") == [(("r2", "Only the changed ones"), {})]
     assert len(questions) == 0
@@ -94,12 +81,11 @@ async def test_an_answer_that_comes_at_once_leaves_nothing_open() -> None:
 
 
 async def test_an_answer_while_the_list_is_read_counts() -> None:
-    def tree(_workflow_id: str, _root: str | None = None) -> AgentNode:
+    def at_work() -> dict[str, AgentNode]:
         bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
-        return TREE
+        return {"w1": TREE}
 
-    workflows = [Workflow(id="w1", name="One", status=WorkflowStatus.WAITING)]
-    bridge = FakeBridge(FakeAtelier(workflows={"list": workflows}, teams={"tree": tree}))
+    bridge = FakeBridge(FakeAtelier(teams={"at_work": at_work}))
     questions = ParentQuestions(bridge)  # type: ignore[arg-type]
     questions.start()
     await settle()

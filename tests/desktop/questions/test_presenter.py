@@ -234,6 +234,7 @@ async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> No
     s.presenter.tick()
     assert s.find("question-time").text() == "0:46 left"
     s.window.showNormal()
+    s.presenter.tick()
     s.time.now += 6
     s.presenter.tick()
     await settle()

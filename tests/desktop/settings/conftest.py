@@ -13,9 +13,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.engine.services import checks
+from atelier_desk.engine.services.data import Folders
+from atelier_desk.engine.services.tools import ToolService
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -28,8 +31,8 @@ class Engine(FakeAtelier):
             Agent(id="a2", config=AgentConfig(name="Researcher", provider="Ollama", model="qwen3:4b")),
         ]
         providers = [
-            ProviderConfig(name="local", kind=ProviderKind.LOCAL),
-            ProviderConfig(name="Ollama", kind=ProviderKind.OLLAMA, base_url="http://localhost:11434"),
+            ProviderConfig(name="local", kind="local"),
+            ProviderConfig(name="Ollama", kind="ollama", base_url="http://localhost:11434"),
         ]
         models = [
             ModelInfo(provider="local", name="starter", context_window=8192, starter=True),
@@ -37,12 +40,13 @@ class Engine(FakeAtelier):
             ModelInfo(provider="Ollama", name="nomic", embedding=True),
         ]
         super().__init__(
-            settings={"get": lambda: self.kept, "update": self._update},
+            settings={"get": lambda: self.kept, "update": self._update, "set": self._set},
             agents={"list": agents, "default": agents[0], "save": lambda config, id=None: Agent(id=id or "new", config=config)},
             providers={
                 "list": providers,
                 "models": lambda name: [info for info in models if info.provider == name],
                 "detect": [],
+                "keeps_keys": True,
                 "test": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
@@ -50,10 +54,15 @@ class Engine(FakeAtelier):
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()
-        self.memories.__dict__["reembedding"] = None
-        self.__dict__["registry"] = create_default_tool_registry()
-        self.__dict__["vault"] = SimpleNamespace(persistent=True)
-        self.__dict__["datadir"] = SimpleNamespace(root=root, logs=root / "logs", tools=root / "tools")
+        self.folders = Folders(root, root / "logs", root / "tools")
+        self.registry = create_default_tool_registry()  # type: ignore[assignment]
+        context: Any = SimpleNamespace(registry=self.registry)
+        self.set("data", "folders", self.folders)
+        self.set("tools", "list", ToolService(context).list)
+
+    def _set(self, key: str, value: Any) -> Settings:
+        name, _dot, inside = key.partition(".")
+        return self._update(**{name: checks.inside(getattr(self.kept, name), key, inside, value)})
 
     def _update(self, **fields: Any) -> Settings:
         self.kept = self.kept.model_copy(update=fields)

@@ -29,7 +29,11 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
         allowed = tuple(each for each in atelier.kept.approvals.allowed if each != rule)
         atelier._update(approvals=atelier.kept.approvals.model_copy(update={"allowed": allowed}))
 
+    async def add(rule: AllowRule) -> None:
+        atelier.kept = atelier.kept.with_rules((*atelier.kept.approvals.allowed, rule))
+
     atelier.set("approvals", "remove_rule", remove)
+    atelier.set("approvals", "add_rule", add)
     window.show_page("approvals")
     await settle()
     return window.page("approvals")

@@ -43,7 +43,7 @@ async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find,
     await settle()
     assert find("memory-stats").text() == "3 memories that apply to all workflows\nDecision: 3\n#work (2)"
     page: Any = window.page("memory")
-    atelier.memories.__dict__["reembedding"] = (20, 80)
+    atelier.set("memories", "reembed_progress", (20, 80))
     bridge.changed.emit("memory", "reembed")
     await settle()
     assert (page.busy._bar.value(), page.busy._bar.maximum()) == (20, 80)
@@ -131,15 +131,12 @@ async def test_export_and_import_of_everything(window: SettingsWindow, atelier: 
 
 
 async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
-    window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    window: SettingsWindow, find: Find, atelier: Engine, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "atelier.log").write_text("".join(f"line {n}\n" for n in range(LOG_LINES + 50)), encoding="utf-8")
 
-    async def checks(_atelier: Any) -> list[Check]:
-        return [Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")]
-
-    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
+    atelier.checks = [Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")]
     window.show_page("diagnostics")
     await settle()
     assert find("log-tail").toPlainText().splitlines()[0] == "line 50"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
@@ -35,7 +35,7 @@ async def choose(page: Any, name: str) -> None:
 
 
 async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin(ProviderKind.MISTRAL, "Mistral", "https://api.mistral.ai/v1")
+    page.begin("mistral", "Mistral", "https://api.mistral.ai/v1")
     assert find("provider-key").echoMode() == QLineEdit.EchoMode.Password
     find("provider-key").setText("secret-key-1")
     page.form.changed.emit()
@@ -43,14 +43,14 @@ async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, ate
     find("provider-save").click()
     await settle()
     ((args, kwargs),) = atelier.calls("providers.save")
-    assert (args[0].name, args[0].kind, kwargs) == ("Mistral", ProviderKind.MISTRAL, {"new": True})
+    assert (args[0].name, args[0].kind, kwargs) == ("Mistral", "mistral", {"new": True})
     assert "secret" not in repr(args[0])
     assert atelier.calls("providers.set_key") == [(("Mistral", "secret-key-1"), {})]
     assert find("provider-key").text() == ""
 
 
 async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, find: Find, atelier: Engine) -> None:
-    atelier.__dict__["vault"] = SimpleNamespace(persistent=False)
+    atelier.set("providers", "keeps_keys", False)
     atelier.set("providers", "set_key", False)
     await page.load()
     await choose(page, "Ollama")
@@ -63,7 +63,7 @@ async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, fi
 
 
 async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin(ProviderKind.OPENAI, "Mine", "nonsense")
+    page.begin("openai", "Mine", "nonsense")
     atelier.set("providers", "save", UsageError("{url} is not a server address.", url="nonsense"))
     find("provider-save").click()
     await settle()
@@ -131,8 +131,8 @@ async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwis
     window.findChild(QPushButton, "toast-action").click()
     await settle()
     assert atelier.calls("providers.save")[-1][0][0].name == "Ollama"
-    keyed = ProviderConfig(name="Keyed", kind=ProviderKind.MISTRAL, has_key=True)
-    atelier.set("providers", "list", [ProviderConfig(name="local", kind=ProviderKind.LOCAL), keyed])
+    keyed = ProviderConfig(name="Keyed", kind="mistral", has_key=True)
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), keyed])
     atelier.set("providers", "delete", ConflictError("The provider {name} is used by: {agents}.", name="Keyed", agents="A"))
     await page.load()
     await choose(page, "Keyed")
@@ -183,7 +183,7 @@ async def test_downloads_show_progress_and_their_buttons(page: Any, find: Find, 
 
 
 async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, atelier: Engine) -> None:
-    server = SimpleNamespace(kind=ProviderKind.OPENAI, software="LM Studio", base_url="http://127.0.0.1:1234/v1", models=())
+    server = SimpleNamespace(kind="openai", software="LM Studio", base_url="http://127.0.0.1:1234/v1", models=())
     atelier.set("providers", "detect", [server])
     find("provider-add").click()
     await settle()
@@ -195,7 +195,7 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
 
 
 async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin(ProviderKind.OPENAI, "Azure", "https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
+    page.begin("openai", "Azure", "https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
     assert not find("provider-ca-file").isVisible()
     find("provider-advanced").click()
     assert find("provider-ca-file").isVisible()
@@ -219,8 +219,8 @@ async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, 
 
 
 async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
-    config = ProviderConfig(name="Gate", kind=ProviderKind.OPENAI, headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
-    atelier.set("providers", "list", [ProviderConfig(name="local", kind=ProviderKind.LOCAL), config])
+    config = ProviderConfig(name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     await page.load()
     await choose(page, "Gate")
     assert find("provider-ca-file").isVisible()
@@ -236,7 +236,7 @@ async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find
 
 
 async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin(ProviderKind.OPENAI, "Mine", "https://host/v1")
+    page.begin("openai", "Mine", "https://host/v1")
     find("provider-advanced").click()
     find("header-add").click()
     find("header-name-0").setText("X-Team")
@@ -253,7 +253,7 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
 
 async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:
     page._persistent = False
-    page.begin(ProviderKind.OPENAI, "Mine", "https://host/v1")
+    page.begin("openai", "Mine", "https://host/v1")
     find("provider-advanced").click()
     find("header-add").click()
     find("header-name-0").setText("X-Team")
@@ -267,7 +267,7 @@ async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find,
 async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     url = "http://localhost:9999"
-    bad = ProviderHealth(ok=False, message="No such page.", found_url=url, found_kind=ProviderKind.OLLAMA)
+    bad = ProviderHealth(ok=False, message="No such page.", found_url=url, found_kind="ollama")
     atelier.set("providers", "test", bad)
     find("provider-test").click()
     await settle()
@@ -283,7 +283,7 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
 
 async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
-    bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind=ProviderKind.OPENAI)
+    bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind="openai")
     atelier.set("providers", "test", bad)
     find("provider-test").click()
     await settle()

@@ -134,11 +134,11 @@ async def test_the_folder_is_opened_and_the_example_copied(page: Any, find: Find
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     find("own-tools-open").click()
-    assert opened == [str(atelier.datadir.tools)]
+    assert opened == [str(atelier.folders.tools)]
     find("own-tools-copy").click()
     assert QGuiApplication.clipboard().text() == EXAMPLE
     data = EXAMPLE.encode()
-    (tool,) = run(ToolFile("example.py", atelier.datadir.tools / "example.py", DIGEST, data, FileStatus.CONFIRMED))
+    (tool,) = run(ToolFile("example.py", atelier.folders.tools / "example.py", DIGEST, data, FileStatus.CONFIRMED))
     assert tool.name == "word_count"
 
 
@@ -147,13 +147,13 @@ async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, f
     folds = {each.objectName().removeprefix("tool-fold-") for each in page.tools.findChildren(QPushButton)}
     assert folds == registered
     head = find("tool-fold-CalculatorTool")
-    assert head.accessibleName() == "CalculatorTool, folded"
+    assert head.accessibleName() == "Calculator · CalculatorTool, folded"
     head.click()
-    assert head.accessibleName() == "CalculatorTool, open"
+    assert head.accessibleName() == "Calculator · CalculatorTool, open"
     shown = texts(head.parentWidget())
     assert atelier.registry.get_tool("CalculatorTool").description.strip() in shown
     assert "operation *" in shown
     page.tools.retranslate()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "CalculatorTool, open"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, open"
     find("tool-fold-CalculatorTool").click()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "CalculatorTool, folded"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, folded"

@@ -80,7 +80,7 @@ async def test_general_applies_at_once(window: SettingsWindow, find: Find, ateli
     scale = find("font-scale")
     scale.setValue(15)
     assert theme().scale == 1.5
-    qtbot.waitUntil(lambda: not window.page("general")._saving.isActive())  # type: ignore[attr-defined]
+    qtbot.waitUntil(lambda: not scale.parent().saving.isActive())
     await settle()
     find("notifications").click()
     await settle()

@@ -24,7 +24,7 @@ class RecordingTerminal:
         self.watched = False
         self.thoughts: list[str] = []
         self.prompts: list[str] = []
-        self.on_interrupt: Callable[[], bool] | None = None
+        self.on_ctrl_c: Callable[[], bool] | None = None
         self.cwd = "/somewhere"
         self.request = Request()
         self.handing_over = False
@@ -59,8 +59,8 @@ class RecordingTerminal:
     async def read_piped(self) -> str:
         return self._stdin
 
-    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
-        self.on_interrupt = handler
+    def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
+        self.on_ctrl_c = handler
 
     async def read_input(self) -> str:
         return self._stdin

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall, Usage
-from atelier_desk.engine.run.replies import counted, judged, unique_calls
+from atelier_desk.domain.chat import ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCall, ToolCallDelta, Usage
+from atelier_desk.engine.run.replies import Length, counted, judged, unique_calls
 
 CALL = ToolCall(id="c", name="x")
 
@@ -61,3 +61,12 @@ def test_parts_are_no_more_than_the_whole_and_costs_are_believable() -> None:
 def test_calls_get_ids_of_their_own() -> None:
     reply = ChatReply(tool_calls=(CALL, CALL, ToolCall(id="", name="y")))
     assert [call.id for call in unique_calls(reply, {"c"}).tool_calls] == ["c-2", "c-3", "call-1"]
+
+
+def test_a_reply_is_too_long_only_when_no_tokenizer_could_make_so_few_tokens_of_it() -> None:
+    prose = Length(1000)
+    assert not any(prose.over(TextDelta(content="abcde" * 10)) for _ in range(100)), "five bytes a token"
+    endless = Length(1000)
+    pieces = [TextDelta(content="word " * 100), ReasoningDelta(content="word " * 100), ToolCallDelta(index=0, arguments="word " * 100)]
+    taken = next(count for count in range(1, 1000) if endless.over(pieces[count % 3]))
+    assert 20 <= taken <= 23

@@ -122,21 +122,21 @@ async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier:
 async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        cost = atelier.agents.prompt_cost(lead.config)
+        cost = await atelier.agents.prompt_cost(lead.config)
         assert set(cost) == set(ToolMode)
         assert 0 < cost[ToolMode.SECTIONS] < cost[ToolMode.DIRECT] / 2
-        bare = atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
+        bare = await atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
         assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
         by_section = lead.config.model_copy(update={"tools": (), "sections": ("core_ops", "planning_ops", "gone_ops")})
-        assert atelier.agents.prompt_cost(by_section) == cost
+        assert await atelier.agents.prompt_cost(by_section) == cost
 
 
 async def test_what_the_form_shows_is_what_is_sent(open_atelier: Opener) -> None:
     model = ScriptedModel(["hi"] * 3)
     async with open_atelier(model) as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        cost = atelier.agents.prompt_cost(lead.config)
+        cost = await atelier.agents.prompt_cost(lead.config)
         for mode in ToolMode:
             changed = lead.config.model_copy(update={"name": mode.value, "tool_mode": mode})
             async for _event in atelier.run("x", agent=changed):

@@ -27,7 +27,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.engine.conftest import Opener
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
@@ -45,13 +45,13 @@ class Runs:
         if asked.status is not ApprovalStatus.PENDING:
             raise ConflictError("decided already")
         self.decided.append((approval_id, decision))
-        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}))
+        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}), decision.rule)
 
     async def ask_approval_again(self, asked: ApprovalRequest) -> None:
         await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
 
-    async def _save(self, request: ApprovalRequest) -> None:
-        await self._repos.journal.commit(Commit(approvals=(request,)))
+    async def _save(self, request: ApprovalRequest, rule: AllowRule | None = None) -> None:
+        await self._repos.journal.commit(Commit(approvals=(request,), rules=(rule,) if rule is not None else ()))
 
 
 class Engine:
@@ -195,11 +195,13 @@ async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine
     tool = AllowRule(what="tool", target="CalculatorTool")
     assert await engine.approvals.rules() == (tool,)
     assert engine.runs.decided[0][1].rule == tool
-    assert engine.changes.count(("settings", "approvals")) == 1
     section = AllowRule(what="section", target="core_ops")
     await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rule=section)
-    assert (await engine.settings.get()).approvals.allowed == (tool, section)
+    assert (await engine.settings.get()).approvals.allowed == (section, tool)
     await engine.approvals.remove_rule(tool)
+    assert ("settings", "approvals") in engine.changes
+    assert await engine.approvals.rules() == (section,)
+    await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
     assert await engine.approvals.rules() == (section,)
     with pytest.raises(NotFoundError, match="CalculatorTool"):
         await engine.approvals.remove_rule(tool)
@@ -373,6 +375,17 @@ async def test_how_far_a_yes_reaches(office: Opener) -> None:
         run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert ran == ["Cy:1", "Di:1", "Ed:1"]
+
+
+async def test_a_rule_that_was_taken_back_does_not_come_back_with_a_copy(office: Opener) -> None:
+    async with office([letter(), "Done."]) as atelier:
+        asked = await requested(atelier)
+        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
+        await atelier.runs.wait(asked.run_id)
+        await atelier.approvals.remove_rule(AllowRule(what="tool", target="send_letter"))
+        await atelier.runs.fork(asked.workflow_id, (await atelier.workflows.get(asked.workflow_id)).stream_seq)
+        await atelier.workflows.duplicate(asked.workflow_id)
+        assert await atelier.approvals.rules() == ()
 
 
 async def test_a_stopped_run_asks_no_more(office: Opener) -> None:

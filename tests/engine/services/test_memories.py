@@ -132,7 +132,7 @@ async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Open
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 
-    monkeypatch.setattr("atelier_desk.engine.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
     async with open_atelier() as atelier:
         for number in range(5):
             await atelier.memories.add(f"fact number {number}")

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
@@ -19,7 +19,7 @@ SENTINEL = "sk-sentinel-5f0c9a1b7e"
 
 
 def openai(url: str, **more: object) -> ProviderConfig:
-    return ProviderConfig(name="lab", kind=ProviderKind.OPENAI, base_url=url, **more)  # type: ignore[arg-type]
+    return ProviderConfig(name="lab", kind="openai", base_url=url, **more)  # type: ignore[arg-type]
 
 
 async def test_the_builtin_provider_is_always_there(open_atelier: Opener) -> None:
@@ -71,7 +71,7 @@ async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: O
         ({"base_url": "http://x:99999"}, "base_url"),
         ({"base_url": f"https://user:{SENTINEL}@host/v1"}, "base_url"),
         ({"api_key_env": SENTINEL}, "invalid_env"),
-        ({"kind": ProviderKind.LOCAL}, "builtin"),
+        ({"kind": "local"}, "builtin"),
         ({"name": "local"}, "builtin"),
         ({"base_url": "https://host/v1?key=x"}, "base_url"),
         ({"ca_file": "/nowhere/ca.pem"}, "ca_file"),
@@ -231,7 +231,7 @@ async def test_a_list_leaves_out_servers_that_are_off(open_atelier: Opener) -> N
 
 async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        offered = atelier.models.catalogue()
+        offered = await atelier.models.catalogue()
         assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
         assert await atelier.models.downloads() == []
         part = atelier.datadir.models / f"{offered[0].file}.part"

@@ -44,6 +44,38 @@ async def test_settings_out_of_bounds_change_nothing(open_atelier: Opener, field
         assert await atelier.settings.get() == before
 
 
+async def test_one_setting_is_set_by_its_key_also_inside_another(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        heard: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
+        before = (await atelier.settings.get()).approvals
+        await atelier.settings.set("workflows_running", 7)
+        after = await atelier.settings.set("approvals.flags.tools", True)
+        assert after == await atelier.settings.get()
+        assert after.workflows_running == atelier.runs.slots == 7
+        assert after.approvals == before.model_copy(update={"flags": before.flags.model_copy(update={"tools": True})})
+        assert heard == [("settings", "workflows_running"), ("settings", "approvals")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("workflows_running", 99, "workflows_running"),
+        ("approvals.timeout_s", 5, "between 30 and 300"),
+        ("approvals.nothing", 1, "nothing"),
+        ("nothing", 1, "nothing"),
+        ("nothing.at.all", 1, "at.all"),
+        ("fsync.deeper", 1, "deeper"),
+    ],
+)
+async def test_a_key_or_value_that_is_none_changes_nothing(open_atelier: Opener, key: str, value: object, said: str) -> None:
+    async with open_atelier() as atelier:
+        before = await atelier.settings.get()
+        with pytest.raises(UsageError, match=said):
+            await atelier.settings.set(key, value)
+        assert await atelier.settings.get() == before
+
+
 async def test_an_embedder_that_cannot_be_made_is_not_stored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(AtelierError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.stepping import WaitingStep, step_from_pause, waiting_steps
+from atelier_desk.engine.services.stepping import WaitingStep
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.support.runs import agent
 
@@ -20,11 +20,11 @@ async def test_the_next_step_is_named_also_after_a_restart(tmp_path: Path) -> No
         made = await engine.workflows.create("First")
         run_id = await engine.runs.send(made.id, "hello", agent=agent(), mode=RunMode.STEPPING)
         await engine.runs.wait(run_id)
-        assert await waiting_steps(engine, made.id) == (WaitingStep(run_id, run_id, "Tester", 0),)
+        assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0),)
         await engine.runs.step(run_id)
         await engine.runs.wait(run_id)
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
-        assert await waiting_steps(engine, made.id) == (WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",)),)
+        assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",)),)
 
 
 async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path) -> None:
@@ -33,11 +33,11 @@ async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path)
         made, other = await engine.workflows.create("First"), await engine.workflows.create("Second")
         run_id = await engine.runs.send(made.id, "hello", agent=agent(), mode=RunMode.STEPPING)
         await engine.runs.wait(run_id)
-        assert await waiting_steps(engine, other.id) == ()
-        assert await step_from_pause(engine, run_id) is False
+        assert await engine.stepping.waiting(other.id) == ()
+        assert await engine.stepping.from_pause(run_id) is False
         await engine.runs.resume(run_id, mode=RunMode.AUTO)
         await engine.runs.wait(run_id)
-        assert await waiting_steps(engine, made.id) == ()
+        assert await engine.stepping.waiting(made.id) == ()
 
 
 async def test_a_run_that_was_paused_can_be_stepped_from_there(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ async def test_a_run_that_was_paused_can_be_stepped_from_there(tmp_path: Path) -
         run_id = await engine.runs.send(made.id, "hello", agent=agent())
         await engine.runs.pause(run_id)
         await engine.runs.wait(run_id)
-        assert await waiting_steps(engine, made.id) == ()
-        assert await step_from_pause(engine, run_id) is True
+        assert await engine.stepping.waiting(made.id) == ()
+        assert await engine.stepping.from_pause(run_id) is True
         await engine.runs.wait(run_id)
-        waiting = await waiting_steps(engine, made.id)
+        waiting = await engine.stepping.waiting(made.id)
         assert [step.run_id for step in waiting] == [run_id]

@@ -79,6 +79,18 @@ async def test_a_task_is_put_behind_another_one_or_first(open_atelier: Opener) -
                 await atelier.tasks.move(workflow.id, *wrong)
 
 
+async def test_an_edit_saves_what_differs_and_measures_last(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        task = await atelier.tasks.create(workflow.id, "Write")
+        recorder = Recorder(atelier)
+        same = await atelier.tasks.edit(task, name=task.name, priority=task.priority, status=task.status)
+        assert (same, recorder.kinds()) == (task, [])
+        done = await atelier.tasks.edit(task, priority=1, status=TaskStatus.COMPLETED, duration_ms=5_400_000)
+        assert (done.priority, done.status, done.duration_ms) == (1, TaskStatus.COMPLETED, 5_400_000)
+        assert recorder.kinds() == ["task_update", "task_complete", "task_update"]
+
+
 async def test_bad_input_is_explained(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")

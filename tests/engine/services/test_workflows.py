@@ -66,6 +66,21 @@ async def test_a_new_workflow_is_named_after_its_first_message_once(open_atelier
         assert (await atelier.workflows.get(workflow.id)).name == "Plan the week"
 
 
+async def test_a_name_given_while_the_first_run_starts_stays(open_atelier: Opener) -> None:
+    async with open_atelier(["Done."]) as atelier:
+        workflow = await atelier.workflows.create()
+        commit = atelier.repos.journal.commit
+
+        async def renamed_before(what: Commit) -> None:
+            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+            await atelier.workflows.rename(workflow.id, "Mine")
+            await commit(what)
+
+        atelier.repos.journal.commit = renamed_before  # type: ignore[method-assign]
+        await turn(atelier, workflow.id, "Plan the week")
+        assert (await atelier.workflows.get(workflow.id)).name == "Mine"
+
+
 async def test_a_name_that_was_given_stays(open_atelier: Opener) -> None:
     async with open_atelier(["Done."]) as atelier:
         workflow = await atelier.workflows.create("Mine")

@@ -25,7 +25,7 @@ from atelier_desk.engine.team.teams import _run_started
 from atelier_desk.policy import budget as budgets
 from atelier_desk.policy.rights import Rights
 from atelier_desk.tools.base import ChildRequest, ToolCategory
-from atelier_desk.tools.registry import create_default_tool_registry
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.sections import PLANNING
 from tests.support.clock import ManualClock
 from tests.support.runs import Script, agent

@@ -10,11 +10,12 @@ from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.scripted import ScriptedModel, Step
-from atelier_desk.tools.modes import PLANNERS
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
 TOOLS = ("CalculatorTool", "TodoTool", "SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "plan_actions")
+
+PLANNERS = ["list_tool_sections", "plan_actions"]
 
 
 def lead(**changes: Any) -> AgentConfig:

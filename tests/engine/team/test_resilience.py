@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.run.model_call import retry_delay
+from atelier_desk.llm.retry import RUN, run_delay
 from atelier_desk.llm.scripted import Step
 from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
@@ -103,7 +103,7 @@ async def test_a_request_that_can_be_repeated_is_tried_again(open_atelier: Opene
 
 async def test_three_attempts_are_all_there_are(open_atelier: Opener) -> None:
     clock = ManualClock()
-    cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()] * limits.CHILD_ATTEMPTS)
+    cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()] * limits.REPLY_ATTEMPTS)
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         workflow_id, run_id = await begin(atelier)
         await in_time(clock, asyncio.create_task(atelier.runs.wait(run_id)))
@@ -147,9 +147,34 @@ async def test_stopping_while_it_waits_for_its_next_attempt(open_atelier: Opener
 
 
 def test_pauses_double_up_to_two_seconds_and_never_come_at_once() -> None:
-    assert [retry_delay(n, 0.0) for n in range(5)] == [0.5, 1.0, 2.0, 2.0, 2.0]
-    assert [retry_delay(n, 1.0) for n in range(3)] == [0.375, 0.75, 1.5]
-    assert retry_delay(1, 0.2) != retry_delay(1, 0.8)
+    def pause(attempt: int, chance: float, **asked: float) -> float | None:
+        error = ProviderError("busy", code="overloaded", recoverable=True, **asked)
+        return run_delay(error, attempt, child=True, begun=False, rng=lambda: chance)
+
+    assert [pause(attempt, 0.0) for attempt in (2, 3, 4)] == [0.5, 1.0, None]
+    assert [pause(attempt, 1.0) for attempt in (2, 3)] == [0.375, 0.75]
+    assert RUN.wait(busy(), 9, lambda: 0.0) == limits.CHILD_RETRY_S[1]
+    assert pause(2, 0.2) != pause(2, 0.8)
+    assert [pause(2, 0.0, retry_after_s=asked) for asked in (0.1, 7.0, 900.0)] == [0.5, 7.0, limits.CHILD_WAIT_S]
+
+
+def test_who_may_try_again() -> None:
+    """A sub-agent whatever may get better; a root run a reply that broke off; nobody here a model that loads: its provider waits."""
+
+    def tries(code: str, *, child: bool, begun: bool, recoverable: bool = True) -> bool:
+        error = ProviderError("no", code=code, recoverable=recoverable)
+        return run_delay(error, 2, child=child, begun=begun, rng=lambda: 0.0) is not None
+
+    assert all(tries(code, child=True, begun=begun) for code in ("overloaded", "timeout", "truncated") for begun in (True, False))
+    assert [tries(code, child=False, begun=True) for code in ("truncated", "unreachable", "timeout", "loading")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert not tries("truncated", child=False, begun=False)
+    assert not tries("loading", child=True, begun=True)
+    assert not tries("auth", child=True, begun=False, recoverable=False)
 
 
 async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_atelier: Opener) -> None:

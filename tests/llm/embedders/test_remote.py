@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.clock import ManualClock
@@ -21,7 +21,7 @@ from tests.support.servers.vectors import vector_of
 
 
 async def embedder(kind: str, url: str, clock: ManualClock, model: str = "embedder", dimension: int | None = None) -> RemoteEmbedder:
-    config = ProviderConfig(name="Server", kind=ProviderKind(kind), base_url=url)
+    config = ProviderConfig(name="Server", kind=kind, base_url=url)
     return await RemoteEmbedder.open(config, model, KeyVault(environ={}), clock, dimension=dimension)
 
 

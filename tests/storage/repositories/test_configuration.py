@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.agent import Agent, AgentConfig, Budget
 from atelier_desk.domain.errors import ConflictError, NotFoundError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import record, to_json
@@ -37,7 +37,7 @@ async def test_agents(repos: Repositories) -> None:
 
 async def test_providers_take_their_models_with_them(repos: Repositories) -> None:
     for name in ("Ollama here", "Mistral"):
-        await repos.providers.save(ProviderConfig(name=name, kind=ProviderKind.OLLAMA))
+        await repos.providers.save(ProviderConfig(name=name, kind="ollama"))
         await repos.models.save(ModelInfo(provider=name, name="llama3:8b/q4"))
     assert [each.name for each in await repos.providers.list()] == ["Mistral", "Ollama here"]
     await repos.providers.delete("Mistral")

@@ -124,10 +124,11 @@ async def test_outside_a_workflow_there_are_no_reports(calls_with: MakeCalls) ->
 def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
     tool = calls.registry.get_tool(REPORT)
     assert tool is not None
-    assert not tool.operation_idempotent({"operation": "write_diff"})
-    assert tool.operation_idempotent({"operation": "write"})
-    assert tool.operation_effect({"operation": "read"}) == "read"
-    assert tool.operation_effect({"operation": "delete"}) == "write"
+    change = {"operation": "write_diff", "name": "a", "old_string": "x", "new_string": "y"}
+    assert not calls.registry.describe(tool, change).idempotent
+    assert calls.registry.describe(tool, {"operation": "write", "name": "a", "content": "x"}).idempotent
+    assert calls.registry.describe(tool, {"operation": "read", "name": "a"}).effect == "read"
+    assert calls.registry.describe(tool, {"operation": "delete", "name": "a"}).effect == "write"
 
 
 async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(calls: Calls, repos: Repositories) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.task import TaskStatus
+from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import ToolResult
@@ -143,6 +143,12 @@ async def test_a_blank_name_is_refused(calls: Calls) -> None:
     assert "blank" in (await calls(TODO, operation="create", name="   "))["error"]
 
 
+async def test_a_workflow_has_a_bounded_number_of_tasks(calls: Calls) -> None:
+    many = [Task(workflow_id=calls.context.workflow_id, name=str(number)) for number in range(limits.LIST_MAX)]
+    calls.stored = {task.id: task for task in many}
+    assert "at most 1000 tasks" in (await calls(TODO, operation="create", name="One more"))["error"]
+
+
 async def test_outside_a_workflow_there_are_no_tasks(calls_with: MakeCalls) -> None:
     assert (await calls_with(workflow_id="")(TODO, operation="list"))["code"] == "no_workflow"
 
@@ -158,5 +164,5 @@ def test_limits_in_the_description_come_from_the_constants(calls: Calls) -> None
     tool = calls.registry.get_tool(TODO)
     assert tool is not None
     assert f"name {limits.TASK_NAME} characters" in tool.description
-    assert tool.operation_effect({"operation": "list"}) == "read"
-    assert tool.operation_effect({"operation": "create"}) == "write"
+    assert calls.registry.describe(tool, {"operation": "list"}).effect == "read"
+    assert calls.registry.describe(tool, {"operation": "create", "name": "a"}).effect == "write"

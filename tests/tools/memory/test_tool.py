@@ -200,12 +200,12 @@ async def test_activate_general_leaves_the_workflow_for_this_run(calls: Calls, c
     assert stored["scope"] == "general"
     assert (await calls(MEMORY, operation="add", type="context", content="x", scope="workflow"))["code"] == "no_workflow"
     assert (await calls(MEMORY, operation="list", scope="workflow"))["code"] == "no_workflow"
-    another_run = calls_with(run_id="run-2", memory_scope={})
+    another_run = calls_with(run_id="run-2")
     assert (await another_run(MEMORY, operation="list", scope="workflow"))["count"] == 1
 
 
 async def test_activate_workflow_means_another_workflows_memories(calls: Calls, calls_with: MakeCalls, other: Workflow) -> None:
-    await add(calls_with(workflow_id=other.id, memory_scope={}), "Theirs.", "decision")
+    await add(calls_with(workflow_id=other.id), "Theirs.", "decision")
     assert (await calls(MEMORY, operation="list"))["count"] == 0
     assert (await calls(MEMORY, operation="activate_workflow", workflow_id=other.id))["workflow_id"] == other.id
     assert [memory["content"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == ["Theirs."]
@@ -240,4 +240,8 @@ def test_reading_operations_only_read(calls: Calls) -> None:
     assert tool is not None
     reading = {"get", "list", "search", "describe", "activate_workflow", "activate_general"}
     for name in ("add", "update", "delete", "clear_by_type", *reading):
-        assert (tool.operation_effect({"operation": name}) == "read") is (name in reading)
+        assert (name in tool.reading) is (name in reading)
+    assert calls.registry.describe(tool, {"operation": "activate_general"}).alone
+    listing = calls.registry.describe(tool, {"operation": "list"})
+    assert (listing.effect, listing.alone) == ("read", False)
+    assert calls.registry.describe(tool, {"operation": "delete", "memory_id": "m"}).effect == "write"

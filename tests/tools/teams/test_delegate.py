@@ -5,6 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Colleague, Effect, Risk, StartChildren
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.teams.delegate import DelegateTaskTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, config
@@ -43,11 +44,10 @@ async def test_too_deep_only_looking_is_left(calls_with: MakeCalls) -> None:
     assert (await calls("DelegateTaskTool", operation="list_agents"))["success"]
 
 
-def test_effect_risk_and_card() -> None:
+def test_effect_risk_and_card(registry: ToolRegistry) -> None:
     tool = DelegateTaskTool()
-    job = {"operation": "delegate", "agent_id": "a1", "prompt": "Go."}
-    assert (tool.operation_effect(job), tool.operation_risk(job)) == (Effect.SPAWN, Risk.MEDIUM)
-    assert tool.operation_effect({"operation": "list_agents"}) is Effect.READ
-    assert tool.operation_risk({"operation": "list_agents"}) is Risk.LOW
-    assert tool.operation_details(job) == {"target_agent_id": "a1", "target_agent_name": "a1", "prompt_preview": "Go.", "prompt_length": 3}
-    assert tool.operation_details({"operation": "list_agents"}) == {}
+    job = registry.describe(tool, {"operation": "delegate", "agent_id": "a1", "prompt": "Go."})
+    assert (job.effect, job.risk, job.subjects.agents) == (Effect.SPAWN, Risk.MEDIUM, ("a1",))
+    assert job.details == {"target_agent_id": "a1", "target_agent_name": "a1", "prompt_preview": "Go.", "prompt_length": 3}
+    listing = registry.describe(tool, {"operation": "list_agents"})
+    assert (listing.effect, listing.risk, listing.details, listing.subjects.agents) == (Effect.READ, Risk.LOW, {}, ())

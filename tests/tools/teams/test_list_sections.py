@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.tools.base import Effect, Risk
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.teams.list_sections import ListToolSections
 from tests.tools.conftest import Calls, MakeCalls
 
@@ -32,4 +33,5 @@ async def test_without_a_registry_it_says_so(calls_with: MakeCalls) -> None:
 
 
 def test_it_only_reads() -> None:
-    assert (ListToolSections().operation_effect({}), ListToolSections().operation_risk({})) == (Effect.READ, Risk.LOW)
+    call = ToolRegistry().describe(ListToolSections(), {})
+    assert (call.effect, call.risk) == (Effect.READ, Risk.LOW)

@@ -8,6 +8,7 @@ import pytest
 
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.teams.parallel import ParallelTasksTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child
@@ -57,11 +58,12 @@ async def test_too_deep(calls_with: MakeCalls) -> None:
     assert data["code"] == "depth"
 
 
-def test_effect_risk_and_card() -> None:
+def test_effect_risk_and_card(registry: ToolRegistry) -> None:
     tool = ParallelTasksTool()
-    batch = {"operation": "execute_batch", "tasks": [{"agent_id": "a", "prompt": "z" * 150}, "nonsense"]}
-    assert (tool.operation_effect(batch), tool.operation_risk(batch)) == (Effect.SPAWN, Risk.HIGH)
-    assert (tool.operation_effect({"operation": "join"}), tool.operation_risk({"operation": "join"})) == (Effect.READ, Risk.LOW)
-    assert tool.operation_details(batch) == {"task_count": 1, "tasks": [{"agent_id": "a", "prompt_preview": "z" * 99 + "…"}]}
-    assert tool.operation_details({"operation": "execute_batch"}) == {"task_count": 0, "tasks": []}
-    assert tool.operation_details({"operation": "join"}) == {}
+    jobs = [{"agent_id": "a", "prompt": "z" * 150}, {"agent_id": "b", "prompt": "y"}, {"agent_id": "a", "prompt": "x"}]
+    batch = registry.describe(tool, {"operation": "execute_batch", "tasks": jobs})
+    assert (batch.effect, batch.risk, batch.subjects.agents) == (Effect.SPAWN, Risk.HIGH, ("a", "b"))
+    assert batch.details["task_count"] == 3
+    assert batch.details["tasks"][0] == {"agent_id": "a", "prompt_preview": "z" * 99 + "…"}
+    joining = registry.describe(tool, {"operation": "join"})
+    assert (joining.effect, joining.risk, joining.details) == (Effect.READ, Risk.LOW, {})

@@ -9,6 +9,7 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Effect, Risk, StartChildren
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.teams.plan import SYSTEM_PROMPT, PlanActions
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam
@@ -145,16 +146,13 @@ def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
     assert len(request.name) <= limits.AGENT_NAME
 
 
-def test_risk_by_size_and_the_card() -> None:
+def test_risk_by_size_and_the_card(registry: ToolRegistry) -> None:
     tool = PlanActions()
-    assert tool.operation_effect({}) is Effect.SPAWN
-    assert tool.operation_risk(plan(*[THINK] * 5)) is Risk.MEDIUM
-    assert tool.operation_risk(plan(*[THINK] * 6)) is Risk.HIGH
-    assert tool.operation_risk({"actions": "many"}) is Risk.MEDIUM
-    assert tool.operation_details(plan(LIST, {"description": "d" * 200}, strategy="sequential")) == {
+    five, six = registry.describe(tool, plan(*[THINK] * 5)), registry.describe(tool, plan(*[THINK] * 6))
+    assert (five.effect, five.risk, six.risk) == (Effect.SPAWN, Risk.MEDIUM, Risk.HIGH)
+    assert registry.describe(tool, plan(LIST, {"description": "d" * 200}, strategy="sequential")).details == {
         "goal": "Know what is late",
         "strategy": "sequential",
         "action_count": 2,
         "actions": [{"description": "List the tasks", "tool": "TodoTool"}, {"description": "d" * 99 + "…", "tool": ""}],
     }
-    assert tool.operation_details({"actions": None})["action_count"] == 0

@@ -12,6 +12,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus, TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.teams.spawn import SpawnAgentTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child
@@ -131,23 +132,24 @@ async def test_terminate_gives_what_there_is_and_may_be_repeated(team_calls: Cal
     assert (await team_calls("SpawnAgentTool", operation="terminate", child_id="c9"))["code"] == "unknown_child"
 
 
-def test_only_spawning_is_an_effect_worth_an_approval() -> None:
-    tool = SpawnAgentTool()
-    assert tool.operation_kind(SPAWN) is ApprovalKind.SUB_AGENT
-    found = {name: (tool.operation_effect({"operation": name}), tool.operation_risk({"operation": name})) for name in tool.about.operations}
-    assert found == {
-        "spawn": (Effect.SPAWN, Risk.MEDIUM),
-        "join": (Effect.READ, Risk.LOW),
-        "list_children": (Effect.READ, Risk.LOW),
-        "terminate": (Effect.WRITE, Risk.LOW),
+def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) -> None:
+    tool = registry.get_tool("SpawnAgentTool")
+    assert isinstance(tool, SpawnAgentTool)
+    arguments: dict[str, dict[str, Any]] = {"spawn": SPAWN, "join": {}, "list_children": {}, "terminate": {"child_id": "c"}}
+    assert set(arguments) == set(tool.about.operations)
+    found = {name: registry.describe(tool, {**given, "operation": name}) for name, given in arguments.items()}
+    assert {name: (call.effect, call.risk, call.plans) for name, call in found.items()} == {
+        "spawn": (Effect.SPAWN, Risk.MEDIUM, True),
+        "join": (Effect.READ, Risk.LOW, False),
+        "list_children": (Effect.READ, Risk.LOW, False),
+        "terminate": (Effect.WRITE, Risk.LOW, False),
     }
-    assert all(tool.operation_idempotent({"operation": name}) for name in found)
-    assert tool.operation_risk({}) is tool.operation_risk({"operation": ["spawn"]}) is Risk.MEDIUM
+    assert all(call.idempotent and call.kind is ApprovalKind.SUB_AGENT for call in found.values())
 
 
-def test_the_card_shows_who_would_work_on_what() -> None:
+def test_the_card_shows_who_would_work_on_what(registry: ToolRegistry) -> None:
     tool = SpawnAgentTool()
-    details = tool.operation_details({**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool", 3]})
+    details = registry.describe(tool, {**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool"]}).details
     assert details == {
         "sub_agent_name": "Reader",
         "prompt_preview": "y" * 199 + "…",
@@ -155,5 +157,4 @@ def test_the_card_shows_who_would_work_on_what() -> None:
         "tools": ["ReportTool"],
         "mcp_servers": [],
     }
-    assert tool.operation_details({"operation": "spawn", "name": 5, "prompt": None, "tools": "all"})["prompt_length"] == 0
-    assert tool.operation_details({"operation": "join"}) == {}
+    assert registry.describe(tool, {"operation": "join"}).details == {}

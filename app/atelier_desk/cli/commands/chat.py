@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def register(add: Adder) -> None:
-    parser = add.command("chat", _("a conversation in the terminal"), "chat:chat")
+    parser = add.command("chat", _("a chat in the terminal"), "chat:chat")
     add_workflow_options(parser)
     add_agent_options(parser)
 
@@ -40,13 +40,13 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     name = config.name if config is not None else (await atelier.agents.get(agent_id)).name
     out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
     session = _Session(atelier, arguments, out, workflow)
-    out.catch_interrupts(session.interrupt)
+    out.catch_ctrl_c(session.ctrl_c)
     try:
         if workflow is not None:
             await session.stoppable(session.go_on())
         while True:
             typed = await out.ask(PROMPT)
-            session.interrupted = False
+            session.pressed_once = False
             if typed is None:
                 return 0
             if not typed.strip():
@@ -57,14 +57,14 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             else:
                 await session.stoppable(session.say(typed))
     finally:
-        out.catch_interrupts(None)
+        out.catch_ctrl_c(None)
 
 
 PROMPT = "› "
 
 
 class _Session:
-    """The conversation. ``interrupted`` says that Ctrl-C came since the last line was entered, or since the answer began."""
+    """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
 
     def __init__(self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None) -> None:
         self._atelier = atelier
@@ -75,11 +75,11 @@ class _Session:
         self._stopping: asyncio.Task[None] | None = None
         self._run_id = ""
         self._owns = True
-        self.interrupted = False
+        self.pressed_once = False
 
     async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
-        """Perform a turn that Ctrl-C can stop; what was said up to then is kept, and the conversation goes on."""
-        self.interrupted = False
+        """Perform a turn that Ctrl-C can stop; what was said up to then is kept, and the chat goes on."""
+        self.pressed_once = False
         self._answering = asyncio.ensure_future(turn)
         try:
             await asyncio.wait([self._answering])
@@ -93,30 +93,30 @@ class _Session:
             self._answering = None
             self._run_id = ""
             self._owns = True
-            self.interrupted = False
+            self.pressed_once = False
 
-    def interrupt(self) -> bool:
-        """Ctrl-C: False the second time in a row, which ends the conversation."""
-        if self.interrupted:
+    def ctrl_c(self) -> bool:
+        """Ctrl-C: False the second time in a row, which ends the chat."""
+        if self.pressed_once:
             return False
-        self.interrupted = True
+        self.pressed_once = True
         if self._answering is not None:
             if self._run_id:
                 # Cancelled and not interrupted, as by the Stop button: the next line begins a new turn.
                 self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
             else:
                 self._answering.cancel()
-            stopping = _("Stopping the answer. Ctrl-C again ends the conversation.")
-            leaving = _("The run is at work elsewhere and goes on. Ctrl-C again ends the conversation.")
+            stopping = _("Stopping the answer. Ctrl-C again ends the chat.")
+            leaving = _("The run is at work elsewhere and goes on. Ctrl-C again ends the chat.")
             self._out.note(stopping if self._owns else leaving, "warn")
         else:
             # The terminal itself has dropped what was typed.
-            self._out.note("\n" + _("Ctrl-C again ends the conversation; so does /quit."), "warn")
+            self._out.note("\n" + _("Ctrl-C again ends the chat; so does /quit."), "warn")
             self._out.prompt(PROMPT)
         return True
 
     async def say(self, text: str) -> None:
-        """Send a message and show the turn; what goes wrong is said, and the conversation goes on."""
+        """Send a message and show the turn; what goes wrong is said, and the chat goes on."""
         from atelier_desk.domain.errors import AtelierError
         from atelier_desk.engine.services.naming import name_from
 
@@ -136,7 +136,7 @@ class _Session:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
 
     async def go_on(self) -> None:
-        """Show the end of the conversation, and resume what was cut off or waits."""
+        """Show the end of the workflow, and resume what was cut off or waits."""
         from atelier_desk.cli.follow import let_go_on
 
         assert self._workflow is not None
@@ -156,7 +156,7 @@ class _Session:
             await follower.follow(run.id, pending=True)
 
     async def command(self, name: str) -> bool:
-        """Perform a slash command; True ends the conversation."""
+        """Perform a slash command; True ends the chat."""
         match name.split(maxsplit=1)[0] if name else "":
             case "quit" | "exit" | "q":
                 return True

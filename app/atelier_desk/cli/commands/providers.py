@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
-KINDS = ("openai", "mistral", "ollama", "local")
 KEY_STYLES = ("auto", "bearer", "api-key")
 
 
 def register(add: Adder) -> None:
+    from atelier_desk.llm.registry import provider_types
+
+    kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers", _("model servers"))
     group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")
-    added.add_argument("--kind", choices=KINDS, required=True)
+    added.add_argument("--kind", choices=kinds, required=True)
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, when it is not the kind's usual one"))
     added.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
@@ -97,7 +99,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [provider.model_dump(mode="json") for provider in providers])
         return 0
-    rows = [(each.name, each.kind.value, each.base_url or "-", _key(each.has_key, each.api_key_env)) for each in providers]
+    rows = [(each.name, each.kind, each.base_url or "-", _key(each.has_key, each.api_key_env)) for each in providers]
     table(out, rows, (_("name"), _("kind"), _("address"), _("key")))
     return 0
 
@@ -119,8 +121,9 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.engine.services import checks
+    from atelier_desk.llm.registry import provider_type
 
-    if arguments.kind == "local":
+    if provider_type(arguments.kind).builtin:
         raise UsageError(N_("The local provider is built in and need not be added."))
     fields, secrets = connection_fields(arguments, out)
     _need_keyring(atelier, secrets)

@@ -163,12 +163,11 @@ async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, rais
     from atelier_desk.cli.follow import let_go_on
     from atelier_desk.domain.events import LimitKind
     from atelier_desk.domain.workflow import RunMode
-    from atelier_desk.engine.services.stepping import waiting_steps
 
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
         await let_go_on(atelier, run, amounts, finish=arguments.finish)
     elif raised or arguments.finish:
         await let_go_on(atelier, run, amounts, finish=arguments.finish, stepping=True)
-    elif not any(each.root_run_id == run.id for each in await waiting_steps(atelier, run.workflow_id)):
+    elif not any(each.root_run_id == run.id for each in await atelier.stepping.waiting(run.workflow_id)):
         await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)

@@ -46,8 +46,11 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [_described(tool) for tool in tools])
         return 0
-    rows = [(tool.name, tool.category.value, tool.section or "-", tool.effect.value, _(RISKS[tool.risk.value])) for tool in tools]
-    table(out, rows, (_("name"), _("category"), _("section"), _("effect"), _("risk")))
+    rows = [
+        (tool.name, tool.category.value, tool.section or "-", tool.effect.value, _(RISKS[tool.risk.value]), _(tool.purpose))
+        for tool in tools
+    ]
+    table(out, rows, (_("name"), _("category"), _("section"), _("effect"), _("risk"), _("what it does")))
     return 0
 
 
@@ -59,6 +62,9 @@ def _described(tool: Tool) -> dict[str, Any]:
         "effect": tool.effect.value,
         "risk": tool.risk.value,
         "idempotent": tool.idempotent,
+        "title": _(tool.title),
+        "purpose": _(tool.purpose),
+        "icon": tool.icon,
         "description": tool.description,
     }
 
@@ -77,7 +83,6 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.cli.decisions import Decisions, parse_arguments
     from atelier_desk.cli.follow import Follower
     from atelier_desk.engine.direct_call import direct_agent, direct_message
-    from atelier_desk.tools.sections import PLANNING
 
     tool = _tool(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
@@ -88,8 +93,7 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         workflow = await atelier.workflows.get(arguments.workflow)
     else:
         workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), folders=folders)
-    # ``invoke_tool`` can name any tool, and planning can hand any tool on; every other call needs its own alone.
-    names = atelier.registry.get_all_tool_names() if tool.name == "invoke_tool" or tool.section == PLANNING else []
+    names = atelier.registry.get_all_tool_names() if tool.hands_on else []
     others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)
     follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)

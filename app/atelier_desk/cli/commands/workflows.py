@@ -26,12 +26,12 @@ STATES = {
 
 
 def register(add: Adder) -> None:
-    group = add.group("workflows", _("conversations and what belongs to them"))
+    group = add.group("workflows", _("workflows and what belongs to them"))
     listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
     listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
-    show = group.command("show", _("the conversation of a workflow"), "workflows:show", needs=DATABASE)
+    show = group.command("show", _("the messages of a workflow"), "workflows:show", needs=DATABASE)
     add_id(show, "id", "workflow")
     show.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100, help=_("newest messages"))
     search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, label
+from atelier_desk.desktop.widgets import IconButton, control, fill, label
 from atelier_desk.i18n import _, ngettext
 
 
@@ -30,10 +30,7 @@ class ActionsRow(QWidget):
         self._always = always
         self._hovered = False
         self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(2)
-        self._row.addStretch(1)
+        self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
         parent.installEventFilter(self)
 
     @property
@@ -82,16 +79,10 @@ class BranchSwitch(QWidget):
         self._choose = choose
         self._runs: tuple[str, ...] = ()
         self._index = 0
-        self.previous = IconButton("chevron-left", parent=self, size=14)
-        self.following = IconButton("chevron-right", parent=self, size=14)
+        self.previous = control(IconButton("chevron-left", parent=self, size=14), on=lambda: self._go(-1))
+        self.following = control(IconButton("chevron-right", parent=self, size=14), on=lambda: self._go(1))
         self._label = label("", "small", self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for widget in (self.previous, self._label, self.following):
-            row.addWidget(widget)
-        self.previous.clicked.connect(lambda *_: self._go(-1))
-        self.following.clicked.connect(lambda *_: self._go(1))
+        fill(QHBoxLayout(self), self.previous, self._label, self.following, margins=(0, 0, 0, 0), spacing=0)
         self.hide()
 
     def show_branch(self, runs: tuple[str, ...], index: int) -> None:

@@ -18,8 +18,8 @@ from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import figures, state_look, state_words, task
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, Line, Pill, Translated, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import IconButton, Line, Pill, Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -62,40 +62,23 @@ class AgentPage(Translated, QWidget):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(self.crumbs.go_up)
+        say(self, name=N_("Sub-agent"))
         self.retranslate()
 
     def _build(self) -> None:
         self.crumbs = Breadcrumb(self)
         self._pill = Pill("", "", self)
         self._figures = label("", "small", self)
-        self.pause = IconButton("pause", parent=self)
-        self.pause.setObjectName("agent-page-pause")
-        self.pause.clicked.connect(lambda *_: self._toggle_pause())
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self.crumbs, 1)
-        top.addWidget(self._figures)
-        top.addWidget(self._pill)
-        top.addWidget(self.pause)
-        top.setContentsMargins(16, 2, 12, 8)
+        self.pause = control(IconButton("pause", parent=self), "agent-page-pause", on=self._toggle_pause)
+        top = fill(QHBoxLayout(), (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8)
         self.view = ChatView(item_maker(self.host), self)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)
         self.composer.field.setObjectName("agent-input")
         self.composer.send.setObjectName("agent-send")
         self.composer.stop.setObjectName("agent-page-stop")
-        bottom = QHBoxLayout()
-        bottom.setContentsMargins(24, 4, 24, 16)
-        bottom.addStretch(1)
-        bottom.addWidget(self.composer, 100)
-        bottom.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(top)
-        column.addWidget(Line(self))
-        column.addWidget(self.view, 1)
-        column.addLayout(bottom)
+        bottom = fill(QHBoxLayout(), 1, (self.composer, 100), 1, margins=(24, 4, 24, 16))
+        fill(QVBoxLayout(self), top, Line(self), (self.view, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
 
     @property
@@ -112,7 +95,7 @@ class AgentPage(Translated, QWidget):
         self.view.set_entries([])
         self.composer.set_draft("")
         self._show()
-        self._bridge.start(self._load(run_id, message_id))
+        self._bridge.jobs.start(self._load(run_id, message_id))
 
     def _reveal(self, message_id: str) -> None:
         found = next((entry for entry in self.view.entries if message_id and entry.id == message_id), None)
@@ -243,5 +226,4 @@ class AgentPage(Translated, QWidget):
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
-        self.setAccessibleName(_("Sub-agent"))
         self._show()

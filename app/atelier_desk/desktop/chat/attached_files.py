@@ -6,7 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.blocks import ProseBlock
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
 from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
@@ -34,10 +35,7 @@ class AttachedFiles(QWidget):
         self.retranslate()
 
     def _button(self, index: int) -> QPushButton:
-        button = QPushButton(self)
-        button.setObjectName("attached-file")
-        mark(button, "quiet")
-        button.clicked.connect(lambda *_: self._toggle(index))
+        button = control(QPushButton(self), "attached-file", look="quiet", on=lambda: self._toggle(index))
         return button
 
     def _toggle(self, index: int) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated
+from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated, fill
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -75,11 +75,7 @@ class _Thumbnail(QFrame):
         shown.setAccessibleName(_("Attached picture"))
         self.remove = IconButton("x", _("Remove the picture"), self, size=12)
         self.remove.clicked.connect(self.removed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 4, 2, 4)
-        row.setSpacing(2)
-        row.addWidget(shown)
-        row.addWidget(self.remove, 0, Qt.AlignmentFlag.AlignTop)
+        fill(QHBoxLayout(self), shown, (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(4, 4, 2, 4), spacing=2)
 
 
 class AttachmentRow(Translated, QWidget):

@@ -7,8 +7,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
 from atelier_desk.i18n import _
 
 LEAST_NAME = 120
@@ -29,13 +29,8 @@ class Breadcrumb(Translated, QWidget):
         self.setObjectName("agent-breadcrumb")
         self._path: list[Member] = []
         self._shown: list[tuple[str, str]] = []
-        self.back = IconButton("chevron-left", parent=self)
-        self.back.setObjectName("agent-back")
-        self.back.clicked.connect(lambda *_: self.go_up())
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(2)
-        self._row.addWidget(self.back)
+        self.back = control(IconButton("chevron-left", parent=self), "agent-back", on=self.go_up)
+        self._row = fill(QHBoxLayout(self), self.back, margins=(0, 0, 0, 0), spacing=2)
         self._parts: list[QWidget] = []
         theme().changed.connect(self._dress)
         self.retranslate()
@@ -89,16 +84,12 @@ class Breadcrumb(Translated, QWidget):
         return QSize(theme().px(LEAST_NAME), super().minimumSizeHint().height())
 
     def _crumb(self, run_id: str) -> QPushButton:
-        button = QPushButton(self)
-        button.setObjectName("agent-crumb")
-        mark(button, "crumb")
+        button = control(QPushButton(self), "agent-crumb", look="crumb", on=lambda: self.chosen.emit(run_id))
         button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        button.clicked.connect(lambda *_: self.chosen.emit(run_id))
         return button
 
     def _current(self) -> ElidedLabel:
-        shown = ElidedLabel("", self)
-        mark(shown, "strong")
+        shown = control(ElidedLabel("", self), look="strong")
         shown.setContentsMargins(6, 0, 0, 0)
         return shown
 

@@ -10,8 +10,8 @@ from atelier_desk.desktop.chat.entries import Asked, Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Pill, Spinner, Translated
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
@@ -32,10 +32,7 @@ class ReasoningFold(Translated, QWidget):
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._entry, self._host = entry, host
-        self._button = QPushButton(self)
-        self._button.setObjectName("reasoning-fold")
-        mark(self._button, "quiet")
-        self._button.clicked.connect(self.toggle)
+        self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
         self._growing = Soon(self, GROW_MS, self._grow)
@@ -104,10 +101,12 @@ class QuestionCard(Translated, HeadedCard):
         self.setObjectName("question-card")
         self._asked, self._host = asked, host
         self._pill = Pill("", "", self)
-        self._button = QPushButton(self)
-        self._button.setObjectName("question-card-answer")
-        mark(self._button, "primary")
-        self._button.clicked.connect(lambda *_: self._host.question_requested.emit(self._asked.question_id))
+        self._button = control(
+            QPushButton(self),
+            "question-card-answer",
+            look="primary",
+            on=lambda: self._host.question_requested.emit(self._asked.question_id),
+        )
         self.head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         theme().changed.connect(self.retranslate)

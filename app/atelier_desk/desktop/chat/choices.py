@@ -39,9 +39,9 @@ class Choices(QObject):
 
     async def load(self) -> None:
         """Read agents and models."""
-        self.agents = await self._bridge.call(lambda a: a.agents.list())
-        self._default_agent_id = (await self._bridge.call(lambda a: a.agents.default())).id if self.agents else ""
-        self.models = await self._bridge.call(lambda a: a.models.list())
+        self.agents = await self._bridge.engine.agents.list()
+        self._default_agent_id = (await self._bridge.engine.agents.default()).id if self.agents else ""
+        self.models = await self._bridge.engine.models.list()
         self.show()
 
     def set_workflow(self, workflow_id: str, agent_id: str = "", entries: Iterable[Entry] = ()) -> None:
@@ -99,7 +99,7 @@ class Choices(QObject):
         self.show()
         workflow_id = self.workflow_id
         if workflow_id:
-            self._bridge.do(lambda a: a.workflows.set_agent(workflow_id, agent_id))
+            self._bridge.jobs.start(self._bridge.engine.workflows.set_agent(workflow_id, agent_id))
 
     def _on_model(self, provider: str, model: str) -> None:
         agent = self.agent

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, 
 
 from atelier_desk.desktop.chat.highlight import Highlighter
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Translated, label
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
 from atelier_desk.i18n import _
 
 _COPIED_MS = 1600
@@ -49,23 +49,11 @@ class CodeCard(Translated, QFrame):
         self._wrap = IconButton("wrap-text", parent=self, size=14)
         self._wrap.setCheckable(True)
         self._wrap.toggled.connect(self._on_wrap)
-        self._copy = QPushButton(self)
-        self._copy.setObjectName("code-copy")
-        mark(self._copy, "quiet")
-        self._copy.clicked.connect(self.copy)
+        self._copy = control(QPushButton(self), "code-copy", look="quiet", on=self.copy)
         self._text = _CodeText(self)
         self._set_up_text()
-        head = QHBoxLayout()
-        head.setContentsMargins(14, 6, 8, 2)
-        head.setSpacing(4)
-        head.addWidget(self._label, 1)
-        head.addWidget(self._wrap)
-        head.addWidget(self._copy)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(1, 1, 1, 1)
-        box.setSpacing(0)
-        box.addLayout(head)
-        box.addWidget(self._text)
+        head = fill(QHBoxLayout(), (self._label, 1), self._wrap, self._copy, margins=(14, 6, 8, 2), spacing=4)
+        fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
         theme().changed.connect(self._on_theme)
         self._on_theme()

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPlainTextEdit, QPushB
 
 from atelier_desk.desktop.chat.attachments import SUFFIXES, AttachmentRow, read_picture
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -129,25 +129,21 @@ class Composer(Translated, QFrame):
         self._enabled = True
         self.attachments = AttachmentRow(self)
         self.field = MessageField(self)
-        self.attach = IconButton("paperclip", parent=self)
-        self.attach.setObjectName("attach-button")
+        self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach pictures"))
         self.attach.setVisible(pictures)
-        self._hint = ElidedLabel("", self)
-        mark(self._hint, "small")
-        self.strategy_button = QPushButton(self)
-        self.strategy_button.setObjectName("strategy-select")
-        mark(self.strategy_button, "chip-plain")
-        self.stop = QPushButton(self)
-        self.stop.setObjectName("stop-button")
-        self.send = QToolButton(self)
-        self.send.setObjectName("send-button")
-        mark(self.send, "send")
+        self._hint = control(ElidedLabel("", self), look="small")
+        self.strategy_button = control(
+            QPushButton(self), "strategy-select", look="chip-plain", name=N_("How a message is taken while the agent works")
+        )
+        self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
+        self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
         self._strategies: dict[str, QAction] = {}
         self._make_menu()
         self._lay_out()
         self._connect()
         self.set_running(False)
+        say(self.field, name=N_("Message"))
         self.retranslate()
         self._dress()
 
@@ -209,19 +205,8 @@ class Composer(Translated, QFrame):
         self.strategy_button.setMenu(menu)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.attach)
-        row.addWidget(self._hint, 1)
-        row.addWidget(self.strategy_button)
-        row.addWidget(self.stop)
-        row.addWidget(self.send)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(16, 14, 11, 11)
-        box.setSpacing(10)
-        box.addWidget(self.attachments)
-        box.addWidget(self.field)
-        box.addLayout(row)
+        row = fill(QHBoxLayout(), self.attach, (self._hint, 1), self.strategy_button, self.stop, self.send, spacing=8)
+        fill(QVBoxLayout(self), self.attachments, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _connect(self) -> None:
         self.field.submitted.connect(self.submit)
@@ -318,13 +303,6 @@ class Composer(Translated, QFrame):
     def retranslate(self) -> None:
         for name, (short, long) in self._strategy_names().items():
             self._strategies[name].setText(f"{short} — {long}")
-        self.field.setAccessibleName(_("Message"))
-        self.attach.describe(_("Attach pictures"))
-        self.stop.setText(" " + _("Stop"))
-        self.stop.setAccessibleName(_("Stop the agent"))
-        self.send.setToolTip(_("Send"))
-        self.send.setAccessibleName(_("Send"))
-        self.strategy_button.setAccessibleName(_("How a message is taken while the agent works"))
         self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.parts import ResultPart
+
 if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.workflow import ToolExecution
@@ -12,19 +15,20 @@ if TYPE_CHECKING:
 
 EntryKind = Literal["user", "assistant", "notice"]
 ChangeKind = Literal["append", "update", "stream", "remove"]
-NOTICE_CHUNKS = frozenset({"limit_reached", "loop_detected", "context_compacted", "retry", "error"})
 LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being read from the disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty"})
 """Reasons of a reply's end that leave it not whole."""
-QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
 
 @dataclass(slots=True, eq=False)
 class Call:
     """A tool call as its card shows it.
 
-    ``status``: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+    Attributes:
+        status: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+        progress, progress_text: how far it says it is, while it runs.
+        effect: what its tool said of it; ``spawn`` starts sub-agents.
     """
 
     call_id: str
@@ -36,7 +40,11 @@ class Call:
     duration_ms: int = 0
     server: str = ""
     progress: int | None = None
+    progress_text: str = ""
     truncated: bool = False
+    effect: str = ""
+    presentation: Presentation = field(default_factory=Presentation)
+    parts: tuple[ResultPart, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +55,7 @@ class Asked:
     question: str
     status: str = "pending"
     answer: str = ""
+    call_id: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,6 +122,9 @@ def call_from(execution: ToolExecution) -> Call:
         duration_ms=execution.duration_ms,
         server=execution.server,
         truncated=execution.truncated,
+        effect=execution.effect,
+        presentation=execution.presentation,
+        parts=execution.parts,
     )
 
 
@@ -121,7 +133,7 @@ def asked_from(question: UserQuestion) -> Asked:
     words = [option.label for option in question.spec.options if option.id in chosen]
     if question.text_response:
         words.append(question.text_response)
-    return Asked(question.id, question.spec.question, question.status.value, ", ".join(words))
+    return Asked(question.id, question.spec.question, question.status.value, ", ".join(words), question.call_id)
 
 
 def _calls(stored: TranscriptEntry) -> list[Call]:
@@ -134,6 +146,7 @@ def _calls(stored: TranscriptEntry) -> list[Call]:
         if call is None and asked is not None and asked.status.value != "approved":
             status = "asked" if asked.status.value == "pending" else asked.status.value
             call = Call(call_id, asked.tool, dict(asked.arguments), status, server=asked.server)
+            call.effect, call.presentation = asked.effect, asked.presentation
         elif call is not None and asked is not None and asked.status.value == "rejected":
             call.status = "rejected"
         if call is not None:

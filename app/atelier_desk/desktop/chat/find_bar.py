@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import IconButton, Translated, label
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.desktop.widgets import IconButton, control, fill, label
+from atelier_desk.i18n import N_, _, ngettext
 
 _DELAY_MS = 150
 
 
-class FindBar(Translated, QFrame):
+class FindBar(QFrame):
     """The field; the panel gives it the entries and carries out ``revealed``.
 
     Signals:
@@ -32,19 +32,13 @@ class FindBar(Translated, QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         mark(self, "side")
-        self.field = QLineEdit(self)
-        self.field.setObjectName("find-field")
+        self.field = control(QLineEdit(self), "find-field", hint=N_("Find in this workflow"))
         self.field.setClearButtonEnabled(True)
         self._count = label("", "small", self)
-        self._up = IconButton("chevron-up", parent=self)
-        self._down = IconButton("chevron-down", parent=self)
-        self._close = IconButton("x", parent=self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 6, 12, 6)
-        row.setSpacing(6)
-        row.addWidget(self.field, 1)
-        for widget in (self._count, self._up, self._down, self._close):
-            row.addWidget(widget)
+        self._up = control(IconButton("chevron-up", parent=self), tip=N_("Previous"), on=lambda: self.step(-1))
+        self._down = control(IconButton("chevron-down", parent=self), tip=N_("Next"), on=lambda: self.step(1))
+        self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self.leave)
+        fill(QHBoxLayout(self), (self.field, 1), self._count, self._up, self._down, self._close, margins=(16, 6, 12, 6), spacing=6)
         self._hits: list[Entry] = []
         self._at = -1
         self._timer = QTimer(self)
@@ -52,11 +46,7 @@ class FindBar(Translated, QFrame):
         self._timer.setInterval(_DELAY_MS)
         self._timer.timeout.connect(lambda: self.needle_changed.emit(self.needle))
         self.field.textChanged.connect(lambda *_: self._timer.start())
-        self._up.clicked.connect(lambda *_: self.step(-1))
-        self._down.clicked.connect(lambda *_: self.step(1))
-        self._close.clicked.connect(self.leave)
         self.hide()
-        self.retranslate()
 
     @property
     def needle(self) -> str:
@@ -108,10 +98,3 @@ class FindBar(Translated, QFrame):
             self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
             super().keyPressEvent(event)
-
-    def retranslate(self) -> None:
-        self.field.setPlaceholderText(_("Find in this workflow"))
-        self.field.setAccessibleName(_("Find in this workflow"))
-        self._up.describe(_("Previous"))
-        self._down.describe(_("Next"))
-        self._close.describe(_("Close"))

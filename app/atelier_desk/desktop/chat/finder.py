@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.pages import TranscriptPages
     from atelier_desk.desktop.chat.view import ChatView
     from atelier_desk.desktop.team.model import TeamModel
-    from atelier_desk.domain.workflow import Run
 
 
 class Finder(QObject):
@@ -37,7 +36,7 @@ class Finder(QObject):
         self._view.set_needle(needle)
         if needle:
             self.left.emit()
-            self._bridge.start(self._find())
+            self._bridge.jobs.start(self._find())
 
     async def _find(self) -> None:
         needle = self._bar.needle
@@ -47,10 +46,10 @@ class Finder(QObject):
 
     def reveal(self, row_id: str) -> None:
         """Bring a message into view."""
-        self._bridge.start(self._reveal(row_id))
+        self._bridge.jobs.start(self._reveal(row_id))
 
     async def _reveal(self, row_id: str) -> None:
-        run = await self._bridge.call(lambda a: _run_of(a, row_id))
+        run = await self._bridge.engine.teams.run_of(row_id)
         if run is not None and run.depth:
             self._team.want(run.correlation_id)
             self.agent_found.emit(run.id, row_id)
@@ -63,14 +62,3 @@ class Finder(QObject):
                 return
             if self._pages.complete or not await self._pages.older():
                 return
-
-
-async def _run_of(atelier: Any, message_id: str) -> Run | None:
-    """On the engine's loop: the run a message belongs to; None when either is gone."""
-    from atelier_desk.domain.errors import NotFoundError
-
-    try:
-        message = await atelier.repos.messages.get(message_id)
-        return await atelier.repos.runs.get(message.run_id)  # type: ignore[no-any-return]
-    except NotFoundError:
-        return None

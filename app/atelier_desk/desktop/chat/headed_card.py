@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import Card, label
+from atelier_desk.desktop.widgets import Card, fill, label
 
 
 class HeadedCard(Card):
@@ -18,14 +18,8 @@ class HeadedCard(Card):
         self._icon = QLabel(self)
         self.title = label("", "strong", self, wrap=True)
         self.text = label("", "muted", self, wrap=True)
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(self.title)
-        words.addWidget(self.text)
-        self.head = QHBoxLayout()
-        self.head.setSpacing(10)
-        self.head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        self.head.addLayout(words, 1)
+        words = fill(QVBoxLayout(), self.title, self.text, spacing=4)
+        self.head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=10)
         self.body.addLayout(self.head)
 
     def show_head(self, icon: str, role: Role, title: str, text: str) -> None:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import Agent
@@ -30,7 +30,7 @@ _LETTERS = 5
 """Letters of its text that a picker keeps."""
 
 
-class ChatHeader(Translated, QWidget):
+class ChatHeader(QWidget):
     """Title and pickers.
 
     Signals:
@@ -43,35 +43,39 @@ class ChatHeader(Translated, QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title = ElidedLabel("", self)
-        mark(self.title, "title")
+        self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        self.state = Pill("", "warn", self)
-        self.state.setObjectName("run-state")
+        self.state = control(
+            Pill("", "warn", self),
+            "run-state",
+            N_("interrupted"),
+            tip=N_("Nothing works on this turn at the moment; Continue goes on with it."),
+        )
         self.state.hide()
         self.agents = _picker("agent-select", "chip", self)
         self.models = _picker("model-select", "chip-plain", self)
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
-        self.left = IconButton("panel-left", parent=self)
-        self.left.setObjectName("toggle-sidebar")
-        self.right = IconButton("panel-right", parent=self)
-        self.right.setObjectName("toggle-rail")
-        row = self._row = QHBoxLayout(self)
-        row.setContentsMargins(16, 8, 12, 8)
-        row.setSpacing(10)
-        row.addWidget(self.left)
-        row.addWidget(self.title, 100)
-        row.addWidget(self.state)
-        row.addWidget(self.agents)
-        row.addWidget(self.models)
-        row.addStretch(1)
-        row.addWidget(self.meter)
-        row.addWidget(self.right)
+        self.left = control(IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows"))
+        self.right = control(IconButton("panel-right", parent=self), "toggle-rail", tip=N_("Show or hide the panes"))
+        self._row = fill(
+            QHBoxLayout(self),
+            self.left,
+            (self.title, 100),
+            self.state,
+            self.agents,
+            self.models,
+            1,
+            self.meter,
+            self.right,
+            margins=(16, 8, 12, 8),
+            spacing=10,
+        )
         self.agents.activated.connect(lambda index: self.agent_chosen.emit(str(self.agents.itemData(index))))
         self.models.activated.connect(self._on_model)
         theme().changed.connect(self._fit_soon)
-        self.retranslate()
+        say(self.agents, tip=N_("Agent"))
+        say(self.models, tip=N_("Model"))
 
     def add(self, widget: QWidget) -> None:
         """Give a widget of the window a place at the right, before the button of the panes."""
@@ -156,16 +160,6 @@ class ChatHeader(Translated, QWidget):
     def _on_model(self, index: int) -> None:
         provider, model = self.models.itemData(index)
         self.model_chosen.emit(str(provider), str(model))
-
-    def retranslate(self) -> None:
-        self.state.setText(_("interrupted"))
-        self.state.setToolTip(_("Nothing works on this turn at the moment; Continue goes on with it."))
-        self.agents.setAccessibleName(_("Agent"))
-        self.agents.setToolTip(_("Agent"))
-        self.models.setAccessibleName(_("Model"))
-        self.models.setToolTip(_("Model"))
-        self.left.describe(_("Show or hide the list of workflows"))
-        self.right.describe(_("Show or hide the panes"))
 
 
 class _Picker(QComboBox):

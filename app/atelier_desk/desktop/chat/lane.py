@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.reply_body import ReplyBody
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -44,32 +44,21 @@ class Lane(Translated, QWidget):
         self.refresh()
 
     def _build(self) -> None:
-        self.head = QPushButton(self)
-        self.head.setObjectName("lane-open")
-        mark(self.head, "lane")
+        self.head = control(QPushButton(self), "lane-open", look="lane", on=self._open)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.head.clicked.connect(lambda *_: self._open())
         self._icon = QLabel(self.head)
-        self._name = ElidedLabel("", self.head)
-        mark(self._name, "strong")
-        self._title = ElidedLabel("", self.head)
-        mark(self._title, "muted")
-        self._figures = ElidedLabel("", self.head)
-        mark(self._figures, "small")
+        self._name = control(ElidedLabel("", self.head), look="strong")
+        self._title = control(ElidedLabel("", self.head), look="muted")
+        self._figures = control(ElidedLabel("", self.head), look="small")
         self._figures.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._state = label("", "small", self.head)
-        self._doing = ElidedLabel("", self.head)
-        mark(self._doing, "small")
-        self.bar = QProgressBar(self.head)
-        self.bar.setObjectName("lane-progress")
+        self._doing = control(ElidedLabel("", self.head), look="small")
+        self.bar = control(QProgressBar(self.head), "lane-progress")
         self.bar.setTextVisible(False)
-        self.report = QPushButton(self.head)
-        self.report.setObjectName("lane-report")
-        mark(self.report, "link")
-        self.report.clicked.connect(lambda *_: self.toggle_report())
-        self.stop = IconButton("square", parent=self.head, size=14)
-        self.stop.setObjectName("lane-stop")
-        self.stop.clicked.connect(lambda *_: self._host.stop_requested.emit(self.run_id))
+        self.report = control(QPushButton(self.head), "lane-report", look="link", on=self.toggle_report)
+        self.stop = control(
+            IconButton("square", parent=self.head, size=14), "lane-stop", on=lambda: self._host.stop_requested.emit(self.run_id)
+        )
         self._chevron = QLabel(self.head)
         upper, lower = QHBoxLayout(), QHBoxLayout()
         upper.setSpacing(8)
@@ -81,17 +70,16 @@ class Lane(Translated, QWidget):
         lower.addSpacing(8)
         lower.addWidget(self.bar)
         lower.addWidget(self.report)
-        lines = QVBoxLayout()
-        lines.setSpacing(0)
-        lines.addLayout(upper)
-        lines.addLayout(lower)
-        row = QHBoxLayout(self.head)
-        row.setContentsMargins(12, 5, 9, 5)
-        row.setSpacing(10)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addLayout(lines, 1)
-        row.addWidget(self.stop)
-        row.addWidget(self._chevron)
+        lines = fill(QVBoxLayout(), upper, lower, spacing=0)
+        fill(
+            QHBoxLayout(self.head),
+            (self._icon, 0, Qt.AlignmentFlag.AlignVCenter),
+            (lines, 1),
+            self.stop,
+            self._chevron,
+            margins=(12, 5, 9, 5),
+            spacing=10,
+        )
         passive = (self._icon, self._name, self._title, self._figures, self._state, self._doing, self.bar, self._chevron)
         for part in passive:
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

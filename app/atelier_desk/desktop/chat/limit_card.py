@@ -8,7 +8,7 @@ from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
 from atelier_desk.engine.notice_words import LIMITS, too_little
 from atelier_desk.figures import cost, duration, number, tokens
 from atelier_desk.i18n import N_, _
@@ -81,8 +81,7 @@ class LimitButtons(QWidget):
         self.stop.clicked.connect(lambda *_: self._host.stop_requested.emit(self.run_id))
 
     def _button(self, name: str, variant: str = "") -> QPushButton:
-        button = QPushButton(self)
-        button.setObjectName(name)
+        button = control(QPushButton(self), name)
         if variant:
             mark(button, variant)
         return button

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.chat.message import BodyMessage
 from atelier_desk.desktop.chat.reply_body import ReplyBody
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, label
+from atelier_desk.desktop.widgets import Card, control, label
 from atelier_desk.i18n import _
 
 FOLD = 260
@@ -29,10 +29,7 @@ class Memo(BodyMessage):
         self._clip = QWidget(self._card)
         self.body = ReplyBody(host.images, self._clip)
         self.body.height_changed.connect(self.height_changed)
-        self._more = QPushButton(self._card)
-        self._more.setObjectName("agent-memo-more")
-        mark(self._more, "link")
-        self._more.clicked.connect(lambda *_: self._toggle())
+        self._more = control(QPushButton(self._card), "agent-memo-more", look="link", on=self._toggle)
         theme().changed.connect(self._redraw)
         self.refresh()
 

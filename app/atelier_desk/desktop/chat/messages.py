@@ -22,8 +22,8 @@ from atelier_desk.desktop.chat.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.tool_card import ToolCard
 from atelier_desk.desktop.chat.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.view import EntryWidget
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Pill
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Pill, control
 from atelier_desk.i18n import _
 
 _GAP = 16
@@ -48,8 +48,7 @@ class UserBubble(MessageWidget):
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(entry, host, parent)
         self.setObjectName("user-message")
-        self._bubble = QFrame(self)
-        mark(self._bubble, "bubble")
+        self._bubble = control(QFrame(self), look="bubble")
         self._text = ProseBlock(self._bubble)
         self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
         self._files = AttachedFiles(entry.files, self._bubble) if entry.files else None

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.figures import cost, duration, number, percent, tokens
 from atelier_desk.i18n import _, ngettext
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.chat import Usage
+    from atelier_desk.domain.payloads import UsageTold
 
 NEARLY = 0.8
 """From this share of a budget on the bar warns."""
@@ -96,14 +97,9 @@ class UsageMeter(Translated, QWidget):
         self._spent: Spent | None = None
         self._budget: Budget | None = None
         self.brief = False
-        self.text = label("", "small", self)
-        self.text.setObjectName("status-usage")
+        self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self.bar)
-        row.addWidget(self.text)
+        fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
         theme().changed.connect(self.bar.updateGeometry)
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
@@ -113,13 +109,13 @@ class UsageMeter(Translated, QWidget):
         self._context = (context_tokens, context_window)
         self.retranslate()
 
-    def take(self, data: dict[str, Any], *, own: bool) -> None:
+    def take(self, data: UsageTold, *, own: bool) -> None:
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
-        total = data.get("workflow") or (data if own else None)
+        total = data.workflow or (data if own else None)
         if total is not None:
-            self._sums = {"in": total.get("tokens_input", 0), "out": total.get("tokens_output", 0), "cost": total.get("cost", 0.0)}
+            self._sums = {"in": total.tokens_input, "out": total.tokens_output, "cost": total.cost}
         if own:
-            self._context = (int(data.get("context_tokens", 0)), int(data.get("context_window", 0)))
+            self._context = (data.context_tokens, data.context_window)
         self.retranslate()
 
     def show_budget(self, spent: Spent | None, budget: Budget | None) -> None:

@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.limit_card import LimitButtons, limit_value
 from atelier_desk.desktop.chat.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import FlowLayout, Translated
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
 from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
@@ -48,10 +48,9 @@ class NoticeCard(Translated, EntryWidget):
         self._show_limit(limited and self.entry.actionable)
         offered = self._offers() if self.entry.actionable and not limited else []
         for words, variant, name, action in offered:
-            button = QPushButton(words, self._buttons)
+            button = control(QPushButton(words, self._buttons), on=action)
             button.setObjectName(name)
             mark(button, variant)
-            button.clicked.connect(lambda *_, action=action: action())
             button.show()
             self._flow.addWidget(button)
         self._buttons.setVisible(bool(offered))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -91,25 +91,26 @@ class TranscriptPages(QObject):
         transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
         reading = self._read_now(workflow_id)
         try:
-            workflow, stored, run = await self._bridge.call(lambda a: _read(a, workflow_id))
+            opened = await self._bridge.engine.workflows.opened(workflow_id, PAGE)
         except BaseException:
             if self._reading is reading:
                 self._read_now("")
             raise
         if self._reading is not reading:
             return
-        transcript.load(stored, workflow.stream_seq)
+        stored, run = opened.entries, opened.run
+        transcript.load(stored, opened.workflow.stream_seq)
         self._team.set_workflow(workflow_id, run.id if run is not None else "")
         self._take_agents(stored)
+        transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
         if run is not None:
-            transcript.live_run = run.id if run.status.value in _AT_WORK else ""
             transcript.status = run.status.value
         transcript.settle(run.status.value if run is not None else "completed")
         self._read_now("")
         self.complete = len(stored) < PAGE
-        self.current, self.workflow = transcript, workflow
+        self.current, self.workflow = transcript, opened.workflow
         self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}
-        self.opened.emit(workflow)
+        self.opened.emit(opened.workflow)
 
     async def reload(self) -> None:
         """Read the workflow in view again, after its branch or language changed."""
@@ -124,7 +125,7 @@ class TranscriptPages(QObject):
             return []
         self._loading = True
         try:
-            stored = await self._bridge.call(lambda a: a.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE))
+            stored = await self._bridge.engine.workflows.transcript(transcript.workflow_id, before=before, limit=PAGE)
         finally:
             self._loading = False
         if transcript is not self.current:
@@ -148,7 +149,8 @@ class TranscriptPages(QObject):
         transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
         reading = self._read_agent_now(run_id)
         try:
-            read_to, stored = await self._bridge.call(lambda a: _read_agent(a, transcript.workflow_id, run_id))
+            read_to = (await self._bridge.engine.workflows.get(transcript.workflow_id)).stream_seq
+            stored = await self._bridge.engine.teams.transcript(run_id)
         except BaseException:
             if self._reading_agent is reading:
                 self._read_agent_now("")
@@ -187,6 +189,8 @@ class TranscriptPages(QObject):
             self._on_turn(event)
 
     def _on_turn(self, event: StreamEvent) -> None:
+        from atelier_desk.domain import payloads
+
         in_view = event.workflow_id == self._wanted
         if in_view and self.current is not None:
             if changes := self.current.apply(event):
@@ -196,12 +200,15 @@ class TranscriptPages(QObject):
             transcript.apply(event)
             if not transcript.live_run and not in_view:
                 self._live.pop(event.workflow_id, None)
-        if in_view and event.chunk_type.value == "user_question_complete":
-            self._bridge.start(self._read_answer(str(event.data.get("question_id", ""))))
+        if in_view and isinstance(data := event.payload, payloads.UserQuestionComplete):
+            self._bridge.jobs.start(self._read_answer(data.question_id))
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
-        talked = str(event.data.get("sub_agent_id", "")) if event.chunk_type.value in {"sub_agent_question", "sub_agent_answer"} else ""
+        from atelier_desk.domain import payloads
+
+        data = event.payload
+        talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
         for run_id in filter(None, (event.run_id if event.depth else "", talked)):
             if self._reading_agent.key == run_id:
                 self._reading_agent.meanwhile.append(event)
@@ -238,23 +245,6 @@ class TranscriptPages(QObject):
         return self._reading_agent
 
     async def _read_answer(self, question_id: str) -> None:
-        question = await self._bridge.call(lambda a: a.questions.get(question_id))
+        question = await self._bridge.engine.questions.get(question_id)
         if self.current is not None and (changes := self.current.set_answer(question)):
             self.changed.emit(changes)
-
-
-async def _read(atelier: Any, workflow_id: str) -> tuple[Any, Any, Any]:
-    """On the engine's loop: the workflow, its newest page, and its newest run when that is not over."""
-    workflow = await atelier.workflows.get(workflow_id)
-    stored = await atelier.workflows.transcript(workflow_id, limit=PAGE)
-    run = None
-    if workflow.head_run_id:
-        head = await atelier.repos.runs.get(workflow.head_run_id)
-        run = head if not head.status.final or head.status.value == "error" else None
-    return workflow, stored, run
-
-
-async def _read_agent(atelier: Any, workflow_id: str, run_id: str) -> tuple[int, Any]:
-    """On the engine's loop: the number of the workflow's last durable event, then the sub-agent's transcript."""
-    workflow = await atelier.workflows.get(workflow_id)
-    return workflow.stream_seq, await atelier.teams.transcript(run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -18,20 +19,24 @@ from atelier_desk.desktop.chat.image_gate import ImageGate
 from atelier_desk.desktop.chat.items import item_maker
 from atelier_desk.desktop.chat.meter import BudgetWatch
 from atelier_desk.desktop.chat.pages import TranscriptPages
-from atelier_desk.desktop.chat.sending import encoded, picture_folders, send_message
+from atelier_desk.desktop.chat.sending import encoded, picture_folders
 from atelier_desk.desktop.chat.steering import Steering
 from atelier_desk.desktop.chat.view import ChatView
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import EmptyState, Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import EmptyState, Translated, fill
+from atelier_desk.domain.limits import MESSAGE
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
-    from atelier_desk.domain.stream import StreamEvent
-    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.domain.agent import AgentConfig
+    from atelier_desk.domain.events import Dispatch
+    from atelier_desk.domain.stream import StreamEvent, Topic
+    from atelier_desk.domain.workflow import RunMode, Workflow
 
 _BOTTOM = (24, 4, 24, 16)
 DRAFT_MS = 600
@@ -71,7 +76,13 @@ class ChatPanel(Translated, QWidget):
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
-        self.empty = EmptyState("sparkles", parent=self)
+        self.empty = EmptyState(
+            "sparkles",
+            N_("What shall we do?"),
+            N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
+            parent=self,
+            whole=True,
+        )
         self.composer = Composer(self)
         self._running = False
         self._sent = 0
@@ -97,24 +108,13 @@ class ChatPanel(Translated, QWidget):
         holder = QWidget(middle)
         QVBoxLayout(holder).addWidget(self.empty, 0, Qt.AlignmentFlag.AlignVCenter)
         self._stack.addWidget(holder)
-        bottom = self._bottom = QHBoxLayout()
-        bottom.setContentsMargins(*_BOTTOM)
-        bottom.addStretch(1)
-        below = QVBoxLayout()
-        below.setSpacing(4)
+        bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        below.addLayout(self._above_composer)
-        below.addWidget(self.composer)
+        below = fill(QVBoxLayout(), self._above_composer, self.composer, spacing=4)
         bottom.addLayout(below, 100)
         bottom.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.find_bar)
-        column.addWidget(middle, 1)
-        column.addLayout(bottom)
+        fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
 
     def _connect(self) -> None:
@@ -152,7 +152,7 @@ class ChatPanel(Translated, QWidget):
         self.keep_draft()
         self.find_bar.leave()
         self.leave_agent()
-        self.bridge.start(self.pages.open(workflow_id))
+        self.bridge.jobs.start(self.pages.open(workflow_id))
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""
@@ -180,6 +180,8 @@ class ChatPanel(Translated, QWidget):
             return
         self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
         self._open_desk()
+        if workflow.id != self._draft_of:
+            self.keep_draft()  # what was typed while this one was read
         self._draft_of = workflow.id
         self.composer.set_draft(workflow.draft)
         self.header.set_title(workflow.name)
@@ -209,7 +211,7 @@ class ChatPanel(Translated, QWidget):
     def _show_starter(self, provider: str, model: str) -> None:
         """Say what the starter model is while it is the one that answers; made when it is needed first."""
         if self._starter is None:
-            if provider != "local":
+            if provider != builtin_type().kind:
                 return
             from atelier_desk.desktop.firststart import StarterNotice
 
@@ -250,7 +252,14 @@ class ChatPanel(Translated, QWidget):
 
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
-        self.bridge.start(self._send(text, images, strategy))
+        """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        from atelier_desk.domain.events import Dispatch
+        from atelier_desk.domain.workflow import RunMode
+
+        agent = self.choices.agent
+        answers = (agent.id if agent else "", self.choices.config)
+        mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
+        self.bridge.jobs.start(self._send(self._draft_of, text, images, Dispatch(strategy), answers, mode))
 
     def _on_go_on(self, finish: str) -> None:
         """An ordinary message: it works with every kind of server, and can be seen."""
@@ -258,14 +267,15 @@ class ChatPanel(Translated, QWidget):
 
         self._on_sent(go_on_words(finish), [], "queue")
 
-    async def _send(self, text: str, images: Any, strategy: str) -> None:
+    async def _send(
+        self, workflow_id: str, text: str, images: Any, strategy: Dispatch, answers: tuple[str, AgentConfig | None], mode: RunMode
+    ) -> None:
+        from atelier_desk.domain.chat import ImagePart
+
+        engine, (agent_id, config) = self.bridge.engine, answers
         pictures = await encoded(images)
-        agent, config = self.choices.agent, self.choices.config
-        agent_id = agent.id if agent else ""
-        workflow_id = self.workflow_id
         if not workflow_id:
-            workflow = await self.bridge.call(lambda a: a.workflows.create(agent_id=agent_id))
-            workflow_id = workflow.id
+            workflow_id = (await engine.workflows.create(agent_id=agent_id)).id
             await self.pages.open(workflow_id)
             self.workflow_made.emit(workflow_id)
         own: Entry | None = None
@@ -276,20 +286,24 @@ class ChatPanel(Translated, QWidget):
             self._on_changes([change])
             self.view.scroll_to_end()
         try:
-            await self.bridge.call(lambda a: send_message(a, workflow_id, text, pictures, config, agent_id, strategy, self.stepping))
+            parts = tuple(ImagePart(**picture) for picture in pictures)
+            await engine.runs.send(workflow_id, text, agent=config, agent_id=agent_id, images=parts, strategy=strategy, mode=mode)
         except Exception:
-            self._take_back(own, text)
+            await self._take_back(workflow_id, own, text)
             raise
-        self._draft_timer.stop()
-        await self.bridge.call(lambda a: a.workflows.set_draft(workflow_id, self.composer.field.toPlainText()))
+        if self._draft_of == workflow_id:
+            self._draft_timer.stop()
+            await engine.workflows.set_draft(workflow_id, self.composer.field.toPlainText()[:MESSAGE])
 
-    def _take_back(self, own: Entry | None, text: str) -> None:
-        """The engine refused the message: put it back where it was written."""
+    async def _take_back(self, workflow_id: str, own: Entry | None, text: str) -> None:
+        """The engine refused the message: put it back where it was written, also when another workflow is shown now."""
         transcript = self.pages.current
         if own is not None and transcript is not None and own in transcript.entries:
             transcript.remove(own)
             self.view.set_entries(transcript.entries)
-        if not self.composer.field.toPlainText().strip():
+        if self._draft_of != workflow_id:
+            await self.bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE])
+        elif not self.composer.field.toPlainText().strip():
             self.composer.set_draft(text)
 
     def stop(self) -> None:
@@ -304,34 +318,35 @@ class ChatPanel(Translated, QWidget):
         self._draft_timer.stop()
         workflow_id, text = self._draft_of, self.composer.field.toPlainText()
         if workflow_id and self.bridge.ready and (pending or self.sender() is self._draft_timer):
-            self.bridge.do(lambda a: a.workflows.set_draft(workflow_id, text[:100_000]))
+            self.bridge.jobs.start(self.bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE]))
 
     def _on_regenerate(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self._rerun(("regenerate", run_id), lambda a: a.runs.regenerate(workflow_id, run_id))
+        self._rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
 
     def _on_resend(self, run_id: str, text: str) -> None:
         workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
         again = ("resend", run_id, text)
-        self._rerun(again, lambda a: a.runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
+        runs = self.bridge.engine.runs
+        self._rerun(again, lambda: runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self._rerun(("branch", run_id), lambda a: a.workflows.select_branch(workflow_id, run_id))
+        self._rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
 
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
 
-    def _rerun(self, once: tuple[str, ...], function: Any) -> None:
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Change which turns the conversation has."""
 
         async def work() -> None:
-            await self.bridge.call(function)
+            await change()
             await self.pages.reload()
 
-        self.bridge.once(once, work)
+        self.bridge.jobs.once(once, work)
 
     # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
@@ -345,15 +360,17 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
+        from atelier_desk.domain import payloads
+
         if event.workflow_id != self.workflow_id:
             return
         self.team.feed(event)
-        kind = event.chunk_type.value
-        if kind == "usage":
-            self.header.meter.take(event.data, own=not event.depth)
-        elif not event.depth and kind in {"workflow_start", "workflow_complete", "run_status"}:
+        data = event.payload
+        if isinstance(data, payloads.UsageTold):
+            self.header.meter.take(data, own=not event.depth)
+        elif not event.depth and isinstance(data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged):
             transcript = self.pages.current
-            held = event.data.get("status") in {"paused", "interrupted"}
+            held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
             self._set_running(transcript is not None and bool(transcript.live_run) and not held)
             self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
 
@@ -363,20 +380,20 @@ class ChatPanel(Translated, QWidget):
             self._running = running
             self.run_changed.emit(running)
 
-    def _on_changed(self, topic: str, key: str) -> None:
+    def _on_changed(self, topic: Topic, key: str) -> None:
         if topic in {"agent", "model", "provider"} or (topic == "settings" and key == "default_agent_id"):
-            self.bridge.start(self.load_choices())
+            self.bridge.jobs.start(self.load_choices())
         elif topic == "workflow" and key == self.workflow_id:
-            self.bridge.start(self._refresh_workflow(key))
+            self.bridge.jobs.start(self._refresh_workflow(key))
 
     async def _refresh_workflow(self, workflow_id: str) -> None:
-        workflow = await self.bridge.call(lambda a: a.workflows.get(workflow_id))
+        workflow = await self.bridge.engine.workflows.get(workflow_id)
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
 
     def _on_older(self) -> None:
         if not self.pages.complete:
-            self.bridge.start(self.pages.older())
+            self.bridge.jobs.start(self.pages.older())
 
     def reveal_message(self, row_id: str) -> None:
         """Bring a message into view: of the conversation, loading older pages until it is there, or of a sub-agent."""
@@ -391,6 +408,5 @@ class ChatPanel(Translated, QWidget):
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
-        self.empty.set_texts(_("What shall we do?"), _("Write a goal below. The agent plans, uses tools and asks when it needs you."))
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))

@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, 
 from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -62,7 +62,7 @@ def where(hit: SearchHit) -> str:
     return f"{kind} · {hit.workflow_name}" if hit.workflow_name else kind
 
 
-class SearchEverywhere(Translated, QDialog):
+class SearchEverywhere(QDialog):
     """A field and its hits.
 
     Signals:
@@ -77,23 +77,17 @@ class SearchEverywhere(Translated, QDialog):
         self._task: asyncio.Task[None] | None = None
         self.setObjectName("search-everywhere")
         self.setModal(False)
-        self.field = QLineEdit(self)
-        self.field.setObjectName("search-everywhere-field")
+        self.field = control(
+            QLineEdit(self), "search-everywhere-field", hint=N_("Messages, tool calls, reports, memories"), name=N_("Search everywhere")
+        )
         self.field.setClearButtonEnabled(True)
-        self.list = QListView(self)
-        self.list.setObjectName("search-everywhere-list")
+        self.list = control(QListView(self), "search-everywhere-list", look="plain", name=N_("Places found"), on=self._choose)
         self.list.setItemDelegate(_HitDelegate(self.list))
         self.list.setUniformItemSizes(True)
-        mark(self.list, "plain")
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
         self._count = label("", "small", self)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(16, 16, 16, 12)
-        box.setSpacing(10)
-        box.addWidget(self.field)
-        box.addWidget(self.list, 1)
-        box.addWidget(self._count)
+        fill(QVBoxLayout(self), self.field, (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_DELAY_MS)
@@ -101,8 +95,7 @@ class SearchEverywhere(Translated, QDialog):
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.field.installEventFilter(self)
         self.list.activated.connect(lambda *_: self._choose())
-        self.list.clicked.connect(lambda *_: self._choose())
-        self.retranslate()
+        say(self, title=N_("Search everywhere"))
 
     def popup(self, text: str = "") -> None:
         """Show it, with ``text`` looked for when there is any."""
@@ -119,10 +112,10 @@ class SearchEverywhere(Translated, QDialog):
         """Ask the engine; an earlier question that still runs is dropped."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-        self._task = self._bridge.start(self._search(self.field.text().strip()))
+        self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
 
     async def _search(self, needle: str) -> None:
-        hits = await self._bridge.call(lambda a: a.workflows.search(needle)) if needle else []
+        hits = await self._bridge.engine.workflows.search(needle) if needle else []
         self._model.clear()
         for hit in hits:
             item = QStandardItem()
@@ -151,10 +144,3 @@ class SearchEverywhere(Translated, QDialog):
                 self._choose()
                 return True
         return super().eventFilter(watched, event)
-
-    def retranslate(self) -> None:
-        self.setWindowTitle(_("Search everywhere"))
-        self.setAccessibleName(_("Search everywhere"))
-        self.field.setPlaceholderText(_("Messages, tool calls, reports, memories"))
-        self.field.setAccessibleName(_("Search everywhere"))
-        self.list.setAccessibleName(_("Places found"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
@@ -28,40 +28,30 @@ class Steering(QObject):
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Go on; ``changes`` are the keywords of ``RunManager.resume``."""
         wanted = dict(changes or {})
-        self._once("resume", run_id, lambda a: a.runs.resume(run_id, **wanted))
+        self._once("resume", run_id, lambda: self._bridge.engine.runs.resume(run_id, **wanted))
 
     def stop(self, run_id: str) -> None:
         """End a run and everything below it."""
-        self._once("stop", run_id, lambda a: a.runs.cancel(run_id))
+        self._once("stop", run_id, lambda: self._bridge.engine.runs.cancel(run_id))
 
     def pause(self, run_id: str) -> None:
         """Hold a run and everything below it."""
-        self._once("pause", run_id, lambda a: a.runs.pause(run_id))
+        self._once("pause", run_id, lambda: self._bridge.engine.runs.pause(run_id))
 
     def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
-        self._once("say", run_id + text, lambda a: _say(a, run_id, text, strategy))
+        from atelier_desk.domain.events import Dispatch
+
+        self._once("say", run_id + text, lambda: self._bridge.engine.runs.message(run_id, text, strategy=Dispatch(strategy)))
 
     def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent that asked its parent, in the parent's place."""
-        self._once("answer", run_id, lambda a: a.runs.answer_child(run_id, text))
+        self._once("answer", run_id, lambda: self._bridge.engine.runs.answer_child(run_id, text))
 
     def stop_workflow(self, workflow_id: str) -> None:
         """End the turn a workflow works on, if it does."""
-        self._once("stop", workflow_id, lambda a: _cancel(a, workflow_id))
+        self._once("stop", workflow_id, lambda: self._bridge.engine.workflows.stop(workflow_id))
 
-    def _once(self, what: str, target: str, work: Callable[[Any], Any]) -> None:
+    def _once(self, what: str, target: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Not again while it is done: a second click would meet a run that goes on already."""
-        self._bridge.once((what, target), lambda: self._bridge.call(work))
-
-
-async def _say(atelier: Any, run_id: str, text: str, strategy: str) -> None:
-    from atelier_desk.domain.events import Dispatch
-
-    await atelier.runs.message(run_id, text, strategy=Dispatch(strategy))
-
-
-async def _cancel(atelier: Any, workflow_id: str) -> None:
-    run_id = atelier.runs.active(workflow_id)
-    if run_id is not None:
-        await atelier.runs.cancel(run_id)
+        self._bridge.jobs.once((what, target), work)

@@ -16,22 +16,15 @@ from atelier_desk.desktop.widgets import Line, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.tools.call import Effect
 
-STARTING = {
-    "SpawnAgentTool": frozenset({"spawn", ""}),
-    "DelegateTaskTool": frozenset({"delegate", ""}),
-    "ParallelTasksTool": frozenset({"execute_batch", ""}),
-    "plan_actions": frozenset({""}),
-}
-"""The tools that start sub-agents, with the operations that do."""
 AT_ONCE, A_FRAME, FRAME_MS = 2, 2, 16
 """A lane takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
 
 
 def starts_agents(call: Call) -> bool:
     """Whether a call is one that starts sub-agents."""
-    operations = STARTING.get(call.tool)
-    return operations is not None and str(call.arguments.get("operation") or "") in operations
+    return call.effect == Effect.SPAWN
 
 
 class TeamCard(ToolCard):

@@ -12,41 +12,18 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from atelier_desk.desktop.chat.code_card import CodeCard
 from atelier_desk.desktop.chat.entries import Call, Entry
 from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.result_parts import ResultParts
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
+from atelier_desk.tools.call import summary_of
 
-ICONS = {
-    "TodoTool": "list-todo",
-    "MemoryTool": "brain",
-    "CalculatorTool": "calculator",
-    "UserQuestionTool": "circle-help",
-    "wait_user_response": "circle-help",
-    "ReportTool": "file-text",
-    "task_complete": "check",
-    "task_abandon": "x",
-    "output": "message-square",
-    "SpawnAgentTool": "users",
-    "DelegateTaskTool": "users",
-    "ParallelTasksTool": "users",
-    "plan_actions": "list-todo",
-    "list_tool_sections": "list",
-    "wait_parent": "message-square",
-    "answer_child": "message-square",
-}
 _SHOWN_CHARS = 20_000
 """Characters of arguments or result the card shows; the activity pane exports the rest."""
-
-
-def summary(arguments: dict[str, Any]) -> str:
-    """The plain values of a call's arguments on one line."""
-    if isinstance(arguments.get("question"), str):
-        return " ".join(arguments["question"].split())
-    parts = [str(value) for value in arguments.values() if isinstance(value, str | int | float) and str(value).strip()]
-    return " · ".join(" ".join(part.split())[:200] for part in parts[:4])
 
 
 def pretty(value: Any) -> str:
@@ -94,6 +71,7 @@ class ToolCard(Translated, QFrame):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._box.addWidget(self._head)
+        self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
         theme().changed.connect(self.refresh)
@@ -114,32 +92,34 @@ class ToolCard(Translated, QFrame):
         call = self.call
         self._head.setFixedHeight(look.px(38))
         ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(look.pixmap(ICONS.get(call.tool, "terminal"), "muted", look.px(15), ratio))
+        self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
-        self._name.setText(f"{call.server} · {call.tool}" if call.server else call.tool)
-        self._summary.setText(self.title())
+        self._name.setText(f"{call.server} · {self.tool_title()}" if call.server else self.tool_title())
+        self._head.setToolTip(call.tool)
+        self._summary.setText((call.progress_text if call.status == "running" else "") or self.title())
         self._show_state()
         self._show_details()
+        self._show_parts()
 
     def _show_state(self) -> None:
         """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.call.tool, state=text))
+        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.tool_title(), state=text))
+
+    def tool_title(self) -> str:
+        """The tool's name for people."""
+        return _(self.call.presentation.title) or self.call.tool
 
     def title(self) -> str:
         """What the head says beside the tool's name."""
-        return summary(self.call.arguments)
+        return (self.call.presentation.summary if self.call.presentation.summary.text else summary_of(self.call.arguments)).localized(_)
 
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
         call = self.call
         if call.status == "running":
-            waits = any(asked.status == "pending" for asked in self._entry.asked) and call.tool in {
-                "UserQuestionTool",
-                "wait_user_response",
-            }
-            if waits:
+            if any(asked.status == "pending" and asked.call_id == call.call_id for asked in self._entry.asked):
                 return _("waits for you"), "warn"
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         words: dict[str, tuple[str, PillKind]] = {
@@ -156,6 +136,8 @@ class ToolCard(Translated, QFrame):
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
         height = self._head.height() + 2
+        if self._parts is not None:
+            height += self._parts.fit(width - 2)
         if self._details is not None:
             for card in self._cards:
                 card.setFixedHeight(card.fit(width - 2 - 24))
@@ -174,6 +156,19 @@ class ToolCard(Translated, QFrame):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
+    def _show_parts(self) -> None:
+        """What the call gave besides its data, below the head."""
+        if self._parts is not None and self._parts.parts != self.call.parts:
+            self._box.removeWidget(self._parts)
+            self._parts.setParent(None)
+            self._parts.deleteLater()
+            self._parts = None
+        if self._parts is None and self.call.parts:
+            self._parts = ResultParts(self.call.parts, self._host, self)
+            self._parts.height_changed.connect(self.height_changed)
+            self._box.insertWidget(1, self._parts)
+            self._parts.show()
+
     def _show_details(self) -> None:
         if not self.opened:
             self._drop_details()
@@ -191,7 +186,7 @@ class ToolCard(Translated, QFrame):
         shown = len(self._cards)
         if shown == 1 and over:
             if self.call.error:
-                self._add_part(_("Error"), failure_words.explain(self.call.tool, self.call.result, self.call.error), "")
+                self._add_part(_("Error"), failure_words.explain(self.tool_title(), self.call.result, self.call.error), "")
             if self.call.result is not None:
                 title = _("Result (cut)") if self.call.truncated else _("Result")
                 self._add_part(title, pretty(self.call.result), "" if isinstance(self.call.result, str) else "json")

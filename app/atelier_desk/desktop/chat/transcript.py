@@ -1,14 +1,16 @@
-"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt."""
+"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt.
+
+The classes of what is streamed are imported when they are first needed: the window is painted before that.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.chat.entries import (
     LOADING,
-    NOTICE_CHUNKS,
     UNFINISHED,
     Asked,
     Call,
@@ -21,10 +23,13 @@ from atelier_desk.desktop.chat.entries import (
 from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
+    from atelier_desk.domain import payloads
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.engine.services.transcript import TranscriptEntry
 
+_REASONS = {"limit_reached": "limit", "loop_detected": "action"}
+"""What the reason of a notice is called in its details, where it is not ``reason``."""
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
@@ -110,25 +115,56 @@ class Transcript:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
         """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
-        if event.durable and 0 < event.seq <= self.read_to:
+        # A sub-agent's own events are taken twice all the same: its state is known from nothing else, and they find their items by id.
+        if event.durable and 0 < event.seq <= self.read_to and event.run_id != self.run_id:
             return []
         if self.run_id:
             if event.run_id != self.run_id:
                 return self._on_talk(event)
         elif event.depth:
             return []
-        gone = self._end_of_loading(event)
-        handler = getattr(self, f"_on_{event.chunk_type.value}", None)
-        if handler is not None:
-            return [*gone, *handler(event)]
-        if event.chunk_type.value in NOTICE_CHUNKS:
-            return [*gone, *self._on_notice(event)]
-        return gone
+        data = event.payload
+        return [*self._end_of_loading(event, data), *self._take(event, data)]
 
-    def _end_of_loading(self, event: StreamEvent) -> list[Change]:
+    def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
+        from atelier_desk.domain import payloads
+
+        match data:
+            case payloads.Token() | payloads.Reasoning():
+                return self._on_words(event, data)
+            case payloads.MessageSaid():
+                return self._on_message(event, data)
+            case payloads.ToolStart():
+                return self._on_tool_start(event, data)
+            case payloads.ToolProgress():
+                return self._on_tool_progress(event, data)
+            case payloads.ToolEnd():
+                return self._on_tool_end(event, data)
+            case payloads.ValidationRequired():
+                return self._on_validation_required(event, data)
+            case payloads.ValidationResponse():
+                return self._on_validation_response(event, data)
+            case payloads.UserQuestionStart():
+                return self._on_question(event, data.user_question)
+            case payloads.UserQuestionComplete():
+                return self._on_question_over(data)
+            case payloads.WorkflowStart():
+                return self._on_start(event)
+            case payloads.RunStatusChanged():
+                return self._on_status(event, data)
+            case payloads.WorkflowComplete():
+                return self._on_complete(event, data.status)
+            case payloads.Failure() | payloads.Notice():
+                return self._on_notice(event, data)
+        return []
+
+    def _end_of_loading(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        from atelier_desk.domain import payloads
+
         entry = self._loading
-        if entry is None or event.run_id != entry.run_id or event.data.get("role") == "user":
+        own = isinstance(data, payloads.MessageSaid) and data.role == "user"
+        if entry is None or event.run_id != entry.run_id or own:
             return []
         self._loading = None
         if entry not in self.entries:
@@ -138,15 +174,18 @@ class Transcript:
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
         """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
-        kind, data = event.chunk_type.value, event.data
-        if kind not in {"sub_agent_question", "sub_agent_answer"} or data.get("sub_agent_id") != self.run_id:
+        from atelier_desk.domain import payloads
+
+        data = event.payload
+        if not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) or data.sub_agent_id != self.run_id:
             return []
-        asks = kind == "sub_agent_question"
-        entry = Entry(f"{kind}-{event.seq}", "assistant" if asks else "user", run_id=self.run_id, seq=event.seq)
-        entry.topic = "to_parent" if asks else "from_parent"
-        entry.content = str(data.get("question" if asks else "content") or "")
-        entry.agent_name = str(data.get("sub_agent_name") or "") if asks else event.agent_name
-        entry.details = {"by": str(data.get("by") or "")}
+        entry = Entry(f"{event.chunk_type.value}-{event.seq}", "user", run_id=self.run_id, seq=event.seq)
+        if isinstance(data, payloads.SubAgentQuestion):
+            entry.kind, entry.topic, entry.content, entry.agent_name = "assistant", "to_parent", data.question, data.sub_agent_name
+            entry.details = {"by": ""}
+        else:
+            entry.topic, entry.content, entry.agent_name = "from_parent", data.content, event.agent_name
+            entry.details = {"by": data.by}
         self._add(entry)
         return [("append", entry)]
 
@@ -155,52 +194,51 @@ class Transcript:
         if self.run_id and self.entries and self.entries[0].kind == "user":
             self.entries[0].topic = "prompt"
 
-    def _on_workflow_start(self, event: StreamEvent) -> list[Change]:
+    def _on_start(self, event: StreamEvent) -> list[Change]:
         self.live_run = event.run_id
         self.status = "processing"
         return self._release_notices()
 
-    def _on_run_status(self, event: StreamEvent) -> list[Change]:
-        self.status = str(event.data.get("status", ""))
+    def _on_status(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
+        self.status = data.status
         if self.status == "processing":
             self.live_run = event.run_id
             return self._release_notices()
         if self.status == "interrupted":
-            return [*self._on_workflow_complete(event), *self._interrupted(event)]
-        return self._on_workflow_complete(event) if self.run_id and self.status in FINAL else []
+            return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
+        return self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
 
-    def _on_workflow_complete(self, event: StreamEvent) -> list[Change]:
+    def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
         changes: list[Change] = []
         for entry in self.entries[-50:]:
             if entry.live and entry.run_id == event.run_id:
                 entry.live = False
                 changes.append(("update", entry))
-        status = event.data.get("status")
         if status != "waiting":
             self.live_run = ""
         if status == "completed":
             changes += self.settle("completed")
         return changes
 
-    def _on_token(self, event: StreamEvent) -> list[Change]:
-        entry, change = self._live_entry(event)
-        if entry.reasoning and not entry.content:
-            entry.reasoning_ms = round((time.monotonic() - entry.reasoning_began) * 1000)
-        entry.content += str(event.data.get("content", ""))
-        return [change]
+    def _on_words(self, event: StreamEvent, data: payloads.Token | payloads.Reasoning) -> list[Change]:
+        from atelier_desk.domain import payloads
 
-    def _on_reasoning(self, event: StreamEvent) -> list[Change]:
-        entry, change = self._live_entry(event)
+        entry, change = self._live_entry(event, data.message_id)
+        if isinstance(data, payloads.Token):
+            if entry.reasoning and not entry.content:
+                entry.reasoning_ms = round((time.monotonic() - entry.reasoning_began) * 1000)
+            entry.content += data.content
+            return [change]
         if not entry.reasoning:
             entry.reasoning_began = time.monotonic()
-        if event.data.get("all_before"):
+        if data.all_before:
             # A mark told only now that what came was not the answer yet.
             entry.reasoning, entry.content = entry.reasoning + entry.content, ""
-        entry.reasoning += str(event.data.get("content", ""))
+        entry.reasoning += data.content
         return [change]
 
-    def _live_entry(self, event: StreamEvent) -> tuple[Entry, Change]:
-        key = str(event.data.get("message_id") or f"live-{event.run_id}")
+    def _live_entry(self, event: StreamEvent, message_id: str) -> tuple[Entry, Change]:
+        key = message_id or f"live-{event.run_id}"
         entry = self._by_id.get(key)
         if entry is not None:
             if not entry.live:  # already final: a late token of a message that was read from the store
@@ -210,65 +248,52 @@ class Transcript:
         self._add(entry)
         return entry, ("append", entry)
 
-    def _on_message(self, event: StreamEvent) -> list[Change]:
-        data = event.data
-        key = str(data.get("message_id", ""))
-        content = str(data.get("content", ""))
-        entry = self._by_id.get(key)
-        changes: list[Change] = []
+    def _on_message(self, event: StreamEvent, data: payloads.MessageSaid) -> list[Change]:
+        entry = self._by_id.get(data.message_id) or self._adopt(event, data)
+        kind: ChangeKind = "update"
         if entry is None:
-            entry = self._adopt(event, content)
-            kind: ChangeKind = "update"
-            if entry is None:
-                entry = Entry(key, "user" if data.get("role") == "user" else "assistant", run_id=event.run_id)
-                kind = "append"
-                self._add(entry)
-            changes.append((kind, entry))
-        else:
-            changes.append(("update", entry))
-        entry.content, entry.run_id, entry.seq = content, event.run_id, event.seq
+            entry = Entry(data.message_id, "user" if data.role == "user" else "assistant", run_id=event.run_id)
+            kind = "append"
+            self._add(entry)
+        entry.content, entry.run_id, entry.seq = data.content, event.run_id, event.seq
         entry.live = entry.pending = False
         entry.agent_name = event.agent_name or entry.agent_name
-        if data.get("reasoning"):
-            entry.reasoning = str(data["reasoning"])
-        if data.get("finish_reason") in UNFINISHED:
-            entry.details = {"finish_reason": data["finish_reason"]}
-        if data.get("interrupted"):
+        entry.reasoning = data.reasoning or entry.reasoning
+        if data.finish_reason in UNFINISHED:
+            entry.details = {"finish_reason": data.finish_reason}
+        if data.interrupted:
             entry.topic = "interrupted"
-        elif data.get("output_type"):
-            entry.topic, entry.details = "output", {"output_type": data["output_type"]}
+        elif data.output_type:
+            entry.topic, entry.details = "output", {"output_type": data.output_type}
         elif entry.kind == "user":
-            entry.topic = str(data.get("strategy", ""))
-            entry.files = [attached for attached in data.get("attachments", []) if "text" in attached]
+            entry.topic = data.strategy
+            entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None]
             self._mark_prompt()
-        return changes
+        return [(kind, entry)]
 
-    def _adopt(self, event: StreamEvent, content: str) -> Entry | None:
+    def _adopt(self, event: StreamEvent, data: payloads.MessageSaid) -> Entry | None:
         """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
-        role = event.data.get("role")
         for entry in reversed(self.entries[-50:]):
-            own = role == "user" and entry.pending and entry.content == content
-            reply = role != "user" and entry.live and entry.id == f"live-{event.run_id}"
+            own = data.role == "user" and entry.pending and entry.content == data.content
+            reply = data.role != "user" and entry.live and entry.id == f"live-{event.run_id}"
             if own or reply:
                 self._by_id.pop(entry.id, None)
-                entry.id = str(event.data.get("message_id", entry.id))
+                entry.id = data.message_id or entry.id
                 self._by_id[entry.id] = entry
                 return entry
         return None
 
-    def _on_tool_start(self, event: StreamEvent) -> list[Change]:
-        data = event.data
-        call_id, arguments = str(data.get("call_id", "")), data.get("arguments")
-        found = self._find_call(event.run_id, call_id)
+    def _on_tool_start(self, event: StreamEvent, data: payloads.ToolStart) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
         if found is None:
-            call = Call(call_id, str(data.get("tool", "")), server=str(data.get("server") or ""))
-            call.arguments = arguments if isinstance(arguments, dict) else {}
+            call = Call(data.call_id, data.tool, data.arguments, server=data.server)
+            call.effect, call.presentation = data.effect, data.presentation
             return [self._add_call(event.run_id, event.agent_name, call)]
         entry, call = found
         if call.status != "asked":
             return []
         call.status = "running"
-        call.arguments = arguments if isinstance(arguments, dict) else call.arguments
+        call.arguments = data.arguments
         return [("update", entry)]
 
     def _add_call(self, run_id: str, agent_name: str, call: Call) -> Change:
@@ -284,42 +309,39 @@ class Transcript:
         entry.calls.append(call)
         return change
 
-    def _on_validation_required(self, event: StreamEvent) -> list[Change]:
-        data = event.data
-        call_id, arguments = str(data.get("call_id", "")), data.get("arguments")
-        if self._find_call(event.run_id, call_id) is not None:
+    def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
+        if self._find_call(event.run_id, data.call_id) is not None:
             return []
-        call = Call(call_id, str(data.get("tool", "")), arguments if isinstance(arguments, dict) else {}, "asked")
+        call = Call(data.call_id, data.tool, data.arguments, "asked")
+        call.effect, call.presentation = data.effect, data.presentation
         return [self._add_call(event.run_id, event.agent_name, call)]
 
-    def _on_validation_response(self, event: StreamEvent) -> list[Change]:
-        found = self._find_call(event.run_id, str(event.data.get("call_id", "")))
+    def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
         if found is None:
             return []
         entry, call = found
-        status = str(event.data.get("status", ""))
-        if call.status == "asked" and status != "approved":
-            call.status = status
+        if call.status == "asked" and data.status != "approved":
+            call.status = data.status
         return [("update", entry)]
 
-    def _on_tool_progress(self, event: StreamEvent) -> list[Change]:
-        found = self._find_call(event.run_id, str(event.data.get("call_id", "")))
+    def _on_tool_progress(self, event: StreamEvent, data: payloads.ToolProgress) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
         if found is None:
             return []
-        found[1].progress = int(event.data.get("progress", 0))
+        found[1].progress, found[1].progress_text = data.progress, data.content
         return [("update", found[0])]
 
-    def _on_tool_end(self, event: StreamEvent) -> list[Change]:
-        data = event.data
-        found = self._find_call(event.run_id, str(data.get("call_id", "")))
+    def _on_tool_end(self, event: StreamEvent, data: payloads.ToolEnd) -> list[Change]:
+        found = self._find_call(event.run_id, data.call_id)
         if found is None:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.get("success") else "timeout" if timed_out(data.get("result")) else "error"
-        call.result, call.error = data.get("result"), str(data.get("error") or "")
-        call.duration_ms, call.truncated = int(data.get("duration_ms", 0)), bool(data.get("truncated"))
-        call.progress = None
+            call.status = "ok" if data.success else "timeout" if timed_out(data.result) else "error"
+        call.result, call.error, call.parts = data.result, data.error, data.parts
+        call.duration_ms, call.truncated = data.duration_ms, data.truncated
+        call.progress, call.progress_text = None, ""
         return [("update", entry)]
 
     def _find_call(self, run_id: str, call_id: str) -> tuple[Entry, Call] | None:
@@ -330,27 +352,24 @@ class Transcript:
                         return entry, call
         return None
 
-    def _on_user_question_start(self, event: StreamEvent) -> list[Change]:
-        asked = event.data.get("user_question") or {}
-        question_id = str(asked.get("question_id", ""))
+    def _on_question(self, event: StreamEvent, asked: payloads.AskedQuestion) -> list[Change]:
         entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
         change: Change
         if entry is None:
-            entry = Entry(f"question-{question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
+            entry = Entry(f"question-{asked.question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
             self._add(entry)
             change = ("append", entry)
         else:
             change = ("update", entry)
-        if all(known.question_id != question_id for known in entry.asked):
-            entry.asked.append(Asked(question_id, str(asked.get("question", ""))))
+        if all(known.question_id != asked.question_id for known in entry.asked):
+            entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
         return [change]
 
-    def _on_user_question_complete(self, event: StreamEvent) -> list[Change]:
-        question_id = str(event.data.get("question_id", ""))
+    def _on_question_over(self, data: payloads.UserQuestionComplete) -> list[Change]:
         for entry in reversed(self.entries[-200:]):
             for asked in entry.asked:
-                if asked.question_id == question_id:
-                    asked.status = str(event.data.get("status", "answered"))
+                if asked.question_id == data.question_id:
+                    asked.status = data.status
                     return [("update", entry)]
         return []
 
@@ -363,25 +382,22 @@ class Transcript:
                     return [("update", entry)]
         return []
 
-    def _on_notice(self, event: StreamEvent) -> list[Change]:
-        kind = event.chunk_type.value
-        details = dict(event.data.get("details") or {})
-        if kind == "error":
-            details = {"code": event.data.get("code", ""), "recoverable": bool(event.data.get("recoverable", True))}
-        elif kind == "limit_reached":
-            details["limit"] = event.data.get("reason", "")
-        elif kind == "loop_detected":
-            details["action"] = event.data.get("reason", "")
+    def _on_notice(self, event: StreamEvent, data: payloads.Failure | payloads.Notice) -> list[Change]:
+        from atelier_desk.domain import payloads
+
+        kind, key = event.chunk_type.value, ""
+        if isinstance(data, payloads.Failure):
+            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable}
         else:
-            details["reason"] = event.data.get("reason", "")
-        key = str(event.data.get("message_id", ""))
+            details, key = dict(data.details), data.message_id
+            details[_REASONS.get(kind, "reason")] = data.reason
         if (known := self._by_id.get(key)) is not None:
             known.details = details
             return [("update", known)]
         self._notices += 1
         key = key or f"notice-{event.run_id}-{event.seq}-{self._notices}"
         entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
-        entry.content = str(event.data.get("message") or details.pop("summary", "") or "")
+        entry.content = data.message if isinstance(data, payloads.Failure) else str(details.pop("summary", "") or "")
         entry.details = details
         entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
         if details.get("reason") == LOADING:
@@ -391,9 +407,9 @@ class Transcript:
         self._add(entry)
         return [("append", entry)]
 
-    def _interrupted(self, event: StreamEvent) -> list[Change]:
+    def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
         """What worked on the run ended: said where it stopped, with the way to go on."""
-        details = {"ended": event.data.get("ended", "")}
+        details = {"ended": ended}
         entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
         entry.details, entry.actionable = details, True
         self._add(entry)

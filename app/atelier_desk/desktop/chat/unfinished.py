@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.headed_card import HeadedCard
 from atelier_desk.desktop.chat.host import TranscriptHost
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, control
 from atelier_desk.engine.notice_words import unfinished_words
 from atelier_desk.i18n import _
 
@@ -21,10 +21,9 @@ class UnfinishedCard(Translated, HeadedCard):
         super().__init__(parent, "card-warn")
         self.setObjectName("unfinished-card")
         self._entry, self._host = entry, host
-        self._button = QPushButton(self)
-        self._button.setObjectName("reply-go-on")
-        mark(self._button, "primary")
-        self._button.clicked.connect(lambda *_: self._host.go_on_requested.emit(self._entry.unfinished))
+        self._button = control(
+            QPushButton(self), "reply-go-on", look="primary", on=lambda: self._host.go_on_requested.emit(self._entry.unfinished)
+        )
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         theme().changed.connect(self.retranslate)
         self.retranslate()

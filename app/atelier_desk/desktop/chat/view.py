@@ -12,8 +12,8 @@ from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.heights import Heights
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import IconButton, control, say
+from atelier_desk.i18n import N_
 
 _SIDE = 32
 _END = 24
@@ -61,7 +61,7 @@ def estimate(entry: Entry) -> int:
     return theme().px(lines * 24 + len(entry.calls) * 54 + len(entry.asked) * 80 + extra + (30 if entry.reasoning else 0))
 
 
-class ChatView(Translated, QAbstractScrollArea):
+class ChatView(QAbstractScrollArea):
     """Items in a centred column.
 
     Attributes:
@@ -95,11 +95,14 @@ class ChatView(Translated, QAbstractScrollArea):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setAutoFillBackground(False)
-        self.jump = IconButton("arrow-down", parent=self, role="text")
-        self.jump.setObjectName("jump-to-latest")
-        mark(self.jump, "jump")
+        self.jump = control(
+            IconButton("arrow-down", parent=self, role="text"),
+            "jump-to-latest",
+            look="jump",
+            tip=N_("Jump to latest"),
+            on=self.scroll_to_end,
+        )
         self.jump.hide()
-        self.jump.clicked.connect(self.scroll_to_end)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._place)
@@ -107,7 +110,7 @@ class ChatView(Translated, QAbstractScrollArea):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._on_focus_moved)
-        self.retranslate()
+        say(self, name=N_("Conversation"))
 
     # -- content --------------------------------------------------------------------------------------------------------------
     @property
@@ -373,7 +376,3 @@ class ChatView(Translated, QAbstractScrollArea):
             bar.setValue(bar.value() + top - 12)
         elif bottom > self.viewport().height() and new.height() < self.viewport().height():
             bar.setValue(bar.value() + bottom - self.viewport().height() + 12)
-
-    def retranslate(self) -> None:
-        self.setAccessibleName(_("Conversation"))
-        self.jump.describe(_("Jump to latest"))

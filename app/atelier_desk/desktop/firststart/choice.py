@@ -7,7 +7,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QRadioButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, Pill, label
+from atelier_desk.desktop.widgets import Card, Pill, control, fill, label
 
 
 class ChoiceCard(Card):
@@ -20,24 +20,17 @@ class ChoiceCard(Card):
         self.setObjectName(f"choice-{name}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.name = name
-        self.radio = QRadioButton(self)
-        self.radio.setObjectName(f"radio-{name}")
+        self.radio = control(QRadioButton(self), f"radio-{name}")
         self.radio.setAutoExclusive(False)
         self.hint = label("", "muted", self, wrap=True)
         self.pill = Pill("", "ok", self)
         self.pill.hide()
-        top = QHBoxLayout()
-        top.addWidget(self.radio, 1)
-        top.addWidget(self.pill)
+        top = fill(QHBoxLayout(), (self.radio, 1), self.pill)
         self.body.setSpacing(2)
         self.body.addLayout(top)
-        inner = QVBoxLayout()
-        inner.setContentsMargins(28, 0, 0, 2)
-        inner.setSpacing(8)
-        inner.addWidget(self.hint)
         self.extra = QWidget(self)
         self.extra.hide()
-        inner.addWidget(self.extra)
+        inner = fill(QVBoxLayout(), self.hint, self.extra, margins=(28, 0, 0, 2), spacing=8)
         self.body.addLayout(inner)
         self.radio.toggled.connect(self._toggled)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.firststart.model_step import ModelStep
 from atelier_desk.desktop.firststart.steps import GoalStep, Step, WelcomeStep
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.window import fitting
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Line, Translated, label
+from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
 from atelier_desk.domain.settings import Settings
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -35,9 +34,7 @@ class FirstStart(Translated, QDialog):
         self._leaving = False
         self.jobs = Jobs(self, self.show_error)
         self.resize(fitting(SIZE, self))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(28, 24, 28, 20)
-        column.setSpacing(12)
+        column = fill(QVBoxLayout(self), margins=(28, 24, 28, 20), spacing=12)
         self.welcome, self.model, self.goals = WelcomeStep(bridge, self), ModelStep(bridge, self), GoalStep(self)
         self.steps: tuple[Step, ...] = (self.welcome, self.model, self.goals)
         self.stack = QStackedWidget(self)
@@ -45,13 +42,11 @@ class FirstStart(Translated, QDialog):
             self.stack.addWidget(step)
             step.ready_changed.connect(self._check)
         column.addWidget(self.stack, 1)
-        self.error = label("", "error", self, wrap=True)
-        self.error.setObjectName("first-start-error")
+        self.error = control(label("", "error", self, wrap=True), "first-start-error")
         self.error.hide()
-        column.addWidget(self.error)
-        column.addWidget(Line(self))
-        column.addLayout(self._build_buttons())
+        fill(column, self.error, Line(self), self._build_buttons())
         self.goals.goal_chosen.connect(lambda goal: self.jobs.once("begin", lambda: self._begin(goal)))
+        say(self, title=N_("First steps"))
         self.retranslate()
         self.jobs.start(self._load())
         self._go(0)
@@ -59,27 +54,21 @@ class FirstStart(Translated, QDialog):
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.skip, self.back, self.next = QPushButton(self), QPushButton(self), QPushButton(self)
+        self.skip = control(QPushButton(self), "", N_("Skip"), look="quiet", on=self.reject)
+        self.back = control(QPushButton(self), "", N_("Back"), on=lambda: self._go(self.stack.currentIndex() - 1))
+        self.next = control(QPushButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
         self.place = label("", "small", self)
         for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):
             button.setObjectName(f"first-start-{name}")
             button.setAutoDefault(False)
-        mark(self.skip, "quiet")
-        mark(self.next, "primary")
         self.next.setDefault(True)
-        row.addWidget(self.skip)
-        row.addStretch(1)
-        row.addWidget(self.place)
+        fill(row, self.skip, 1, self.place)
         row.addSpacing(8)
-        row.addWidget(self.back)
-        row.addWidget(self.next)
-        self.skip.clicked.connect(lambda *_: self.reject())
-        self.back.clicked.connect(lambda *_: self._go(self.stack.currentIndex() - 1))
-        self.next.clicked.connect(lambda *_: self.jobs.once("next", self._next))
+        fill(row, self.back, self.next)
         return row
 
     async def _load(self) -> None:
-        settings: Settings = await self._bridge.call(lambda a: a.settings.get())
+        settings: Settings = await self._bridge.engine.settings.get()
         self.welcome.show_settings(settings)
 
     # moving -------------------------------------------------------------------------------------------------------------------------
@@ -118,15 +107,10 @@ class FirstStart(Translated, QDialog):
     async def _begin(self, goal: str) -> None:
         """Start a workflow with an example goal, and finish."""
         self.goals.set_busy(True)
-
-        async def start(atelier: Any) -> str:
-            agent = await atelier.agents.default()
-            workflow = await atelier.workflows.create(goal, agent.id)
-            await atelier.runs.send(workflow.id, goal)
-            return str(workflow.id)
-
+        engine = self._bridge.engine
         try:
-            workflow_id: str = await self._bridge.call(start)
+            workflow_id = (await engine.workflows.create(goal, (await engine.agents.default()).id)).id
+            await engine.runs.send(workflow_id, goal)
         except Exception as error:
             self.show_error(error_text(error))
             return
@@ -139,7 +123,7 @@ class FirstStart(Translated, QDialog):
         """However it ends (finished, skipped, Esc), it does not come again by itself."""
         if not self._leaving:
             self._leaving = True
-            self._bridge.do(lambda a: a.settings.update(first_start_done=True))
+            self._bridge.jobs.start(self._bridge.engine.settings.update(first_start_done=True))
         super().done(result)
 
     def show_error(self, text: str) -> None:
@@ -147,8 +131,4 @@ class FirstStart(Translated, QDialog):
         self.error.show()
 
     def retranslate(self) -> None:
-        self.setWindowTitle(_("First steps"))
-        self.setAccessibleName(_("First steps"))
-        self.skip.setText(_("Skip"))
-        self.back.setText(_("Back"))
         self._check()

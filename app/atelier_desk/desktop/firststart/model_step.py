@@ -10,29 +10,25 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLine
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
-from atelier_desk.desktop.firststart.trial import Trial, chat_models, try_model, with_model
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.firststart.trial import chat_models, with_model
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.address import doubtful
 from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-LOCAL = "local"
-MISTRAL = "Mistral"
-MISTRAL_MODEL = "mistral-small-latest"
-
 
 class ModelStep(Step):
-    """Cards: built-in starter, servers found on this machine, Mistral, any OpenAI-compatible server."""
+    """Cards: built-in starter, servers found on this machine, hosted services that propose a model, any other server."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,47 +39,48 @@ class ModelStep(Step):
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        content = QWidget(area)
-        mark(content, "plain")
-        self._cards_column = QVBoxLayout(content)
-        self._cards_column.setContentsMargins(0, 0, 4, 0)
-        self._cards_column.setSpacing(8)
-        self.starter, self.mistral, self.other = (ChoiceCard(name, self) for name in ("starter", "mistral", "other"))
-        self.cards = [self.starter, self.mistral, self.other]
+        content = control(QWidget(area), look="plain")
+        self._cards_column = fill(QVBoxLayout(content), margins=(0, 0, 4, 0), spacing=8)
+        self.starter, self.other = (ChoiceCard(name, self) for name in ("starter", "other"))
+        self._hosted = {entry.kind: (entry, ChoiceCard(entry.kind, self), QLineEdit(self)) for entry in provider_types() if entry.model}
+        hosted = [card for _entry, card, _key in self._hosted.values()]
+        self.cards = [self.starter, *hosted, self.other]
         self._looking = label("", "small", self)
-        for widget in (self.starter, self._looking, self.mistral, self.other):
+        for widget in (self.starter, self._looking, *hosted, self.other):
             self._cards_column.addWidget(widget)
         self._cards_column.addStretch(1)
         self._build_fields()
         area.setWidget(content)
         self.column.addWidget(area, 1)
-        row = QHBoxLayout()
-        row.setSpacing(12)
         self.busy = Busy(self)
-        self.test = QPushButton(self)
-        self.test.setObjectName("model-test")
+        self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Try the model"), on=self.run_test)
         self.test.setAutoDefault(False)
-        row.addWidget(self.busy, 1)
-        row.addStretch(0)
-        row.addWidget(self.test)
+        row = fill(QHBoxLayout(), (self.busy, 1), 0, self.test, spacing=12)
         self.column.addLayout(row)
-        self.test.clicked.connect(lambda *_: self.run_test())
         for card in self.cards:
             card.chosen.connect(partial(self._only, card))
         self.starter.radio.setChecked(True)
+        say(self.title, N_("Which model shall answer?"))
+        say(self.intro, N_("You can change this at any time in the settings, where larger models can also be downloaded."))
+        for _entry, _card, key in self._hosted.values():
+            say(key, hint=N_("API key"))
+        say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
+        say(self.key, hint=N_("API key, if it needs one"))
+        say(self.model, hint=N_("Model (empty: the first)"))
         self.retranslate()
 
     def _build_fields(self) -> None:
-        self.mistral_key, self.url, self.key, self.model = (QLineEdit(self) for _index in range(4))
-        names = ("mistral-key", "other-url", "other-key", "other-model")
-        for line, name in zip((self.mistral_key, self.url, self.key, self.model), names, strict=True):
+        self.url, self.key, self.model = (QLineEdit(self) for _index in range(3))
+        lines = {"other-url": self.url, "other-key": self.key, "other-model": self.model}
+        lines |= {f"{kind}-key": key for kind, (_entry, _card, key) in self._hosted.items()}
+        for name, line in lines.items():
             line.setObjectName(name)
             line.textEdited.connect(lambda _text: self._chosen())
-        for secret in (self.mistral_key, self.key):
-            secret.setEchoMode(QLineEdit.EchoMode.Password)
-        column = QVBoxLayout(self.mistral.extra)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.addWidget(self.mistral_key)
+            if name.endswith("-key"):
+                line.setEchoMode(QLineEdit.EchoMode.Password)
+        self._lines = list(lines.values())
+        for _entry, card, key in self._hosted.values():
+            fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
         grid = QGridLayout(self.other.extra)
         grid.setContentsMargins(0, 4, 0, 4)
         grid.addWidget(self.url, 0, 0, 1, 2)
@@ -99,7 +96,7 @@ class ModelStep(Step):
         next((card.radio for card in self.cards if card.radio.isChecked()), self.starter.radio).setFocus()
 
     async def _look(self) -> None:
-        found = await self._bridge.call(lambda a: a.providers.detect())
+        found = await self._bridge.engine.providers.detect()
         for server in found:
             self._add_found(server)
         self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server answers on this computer."))
@@ -113,9 +110,7 @@ class ModelStep(Step):
         box.setAccessibleName(_("Model"))
         box.currentIndexChanged.connect(lambda _index: self._chosen())
         if server.models:
-            column = QVBoxLayout(card.extra)
-            column.setContentsMargins(0, 4, 0, 4)
-            column.addWidget(box)
+            fill(QVBoxLayout(card.extra), box, margins=(0, 4, 0, 4))
         self._found[card.name] = (server, box)
         card.chosen.connect(partial(self._only, card))
         self.cards.insert(1, card)
@@ -155,8 +150,8 @@ class ModelStep(Step):
 
     def _complete(self) -> bool:
         card = self.current()
-        if card is self.mistral:
-            return bool(self.mistral_key.text().strip())
+        if card.name in self._hosted:
+            return bool(self._hosted[card.name][2].text().strip())
         if card is self.other:
             return bool(self.url.text().strip())
         return card.isEnabled()
@@ -169,10 +164,12 @@ class ModelStep(Step):
         """The provider to save (None for the built-in one), its key, and the model's name (empty: take the first)."""
         if card is self.starter:
             return None, "", STARTER
-        if card is self.mistral:
-            return ProviderConfig(name=MISTRAL, kind=ProviderKind.MISTRAL), self.mistral_key.text().strip(), MISTRAL_MODEL
+        if card.name in self._hosted:
+            entry, _card, line = self._hosted[card.name]
+            return ProviderConfig(name=entry.name, kind=entry.kind), line.text().strip(), entry.model
         if card is self.other:
-            config = ProviderConfig(name="OpenAI", kind=ProviderKind.OPENAI, base_url=self.url.text().strip())
+            entry = any_server_type()
+            config = ProviderConfig(name=entry.name, kind=entry.kind, base_url=self.url.text().strip())
             return config, self.key.text().strip(), self.model.text().strip()
         server, box = self._found[card.name]
         return ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url), "", box.currentText()
@@ -186,21 +183,21 @@ class ModelStep(Step):
 
     async def _test(self, card: ChoiceCard) -> None:
         config, key, model = self._config(card)
-        name = config.name if config is not None else LOCAL
+        name = config.name if config is not None else builtin_type().kind
         try:
             if config is not None:
-                known = {each.name for each in await self._bridge.call(lambda a: a.providers.list())}
-                await self._bridge.call(lambda a: a.providers.save(config, new=name not in known))
+                known = {each.name for each in await self._bridge.engine.providers.list()}
+                await self._bridge.engine.providers.save(config, new=name not in known)
                 if key:
-                    await self._bridge.call(lambda a: a.providers.set_key(name, key))
-            if not model or card is self.mistral:
-                offered: list[ModelInfo] = chat_models(await self._bridge.call(lambda a: a.providers.models(name)))
+                    await self._bridge.engine.providers.set_key(name, key)
+            if not model or card.name in self._hosted:
+                offered: list[ModelInfo] = chat_models(await self._bridge.engine.providers.models(name))
                 names = [info.name for info in offered]
                 model = model if model in names or not names else names[0]
             if not model:
                 self._fail(_("This server has no list of models; enter the name of the model yourself."))
                 return
-            trial: Trial = await self._bridge.call(lambda a: try_model(a, name, model))
+            trial = await self._bridge.engine.providers.try_model(name, model)
         except Exception as error:
             self._fail(await self._reason(config, error))
             return
@@ -217,7 +214,7 @@ class ModelStep(Step):
         if config is None or not isinstance(error, ProviderError) or not doubtful(error):
             return error_text(error)
         try:
-            health: ProviderHealth = await self._bridge.call(lambda a: a.providers.test(config.name))
+            health: ProviderHealth = await self._bridge.engine.providers.test(config.name)
         except AtelierError:
             return error_text(error)
         return error_text(error) if health.ok else health.message
@@ -227,30 +224,23 @@ class ModelStep(Step):
 
     async def leave(self) -> bool:
         """Give the default agent the model that answered."""
-        name, model = self._tried or (LOCAL, STARTER)
-        agent: Agent = await self._bridge.call(lambda a: a.agents.default())
+        name, model = self._tried or (builtin_type().kind, STARTER)
+        agent: Agent = await self._bridge.engine.agents.default()
         if (agent.config.provider, agent.config.model) != (name, model):
-            await self._bridge.call(lambda a: a.agents.save(with_model(agent.config, name, model), agent.id))
+            await self._bridge.engine.agents.save(with_model(agent.config, name, model), agent.id)
         return True
 
     def retranslate(self) -> None:
-        self.title.setText(_("Which model shall answer?"))
-        self.intro.setText(_("You can change this at any time in the settings, where larger models can also be downloaded."))
         self.starter.set_texts(
             _("Built-in starter"),
             _("Works at once, offline. Very small: it calculates, keeps tasks and memories and asks questions, but hardly chats."),
             _("ready"),
         )
-        self.mistral.set_texts(_("Mistral"), _("A key from console.mistral.ai. Your messages go to Mistral's servers."))
+        for entry, card, _key in self._hosted.values():
+            card.set_texts(_(entry.title), _(entry.hint))
         self.other.set_texts(_("Another server"), _("Any OpenAI-compatible server, on this computer or elsewhere."))
-        self.mistral_key.setPlaceholderText(_("API key"))
-        self.url.setPlaceholderText(_("Address, for example https://api.example.com/v1"))
-        self.key.setPlaceholderText(_("API key, if it needs one"))
-        self.model.setPlaceholderText(_("Model (empty: the first)"))
-        for line in (self.mistral_key, self.url, self.key, self.model):
+        for line in self._lines:
             line.setAccessibleName(line.placeholderText())
         for card in self.cards:
             if card.name in self._found:
                 self._texts_of_found(card)
-        self.test.setText(_("Try it"))
-        self.test.setAccessibleName(_("Try the model"))

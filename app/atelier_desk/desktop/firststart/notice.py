@@ -5,19 +5,19 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Pill, Translated
+from atelier_desk.desktop.widgets import Pill, control, fill
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_
 from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.registry import builtin_type
 
 
 def is_starter(provider: str, model: str) -> bool:
     """Whether this is the built-in model that only does simple, guided requests."""
-    return provider == "local" and model == STARTER
+    return provider == builtin_type().kind and model == STARTER
 
 
-class StarterNotice(Translated, QWidget):
+class StarterNotice(QWidget):
     """``starter-notice``: hidden unless the model in use is the starter. ``better_models_wanted`` opens settings › providers."""
 
     better_models_wanted = Signal()
@@ -25,17 +25,21 @@ class StarterNotice(Translated, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("starter-notice")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        self._pill = Pill("", "warn", self)
-        self._link = QPushButton(self)
-        self._link.setObjectName("better-models")
-        mark(self._link, "link")
-        self._link.clicked.connect(lambda *_: self.better_models_wanted.emit())
-        row.addWidget(self._pill)
-        row.addWidget(self._link)
-        self.retranslate()
+        self._pill = control(
+            Pill("", "warn", self),
+            "",
+            N_("starter model: simple requests only"),
+            tip=N_("It calculates, keeps tasks and memories and asks questions, in short sentences. Larger models do more."),
+        )
+        self._link = control(
+            QPushButton(self),
+            "better-models",
+            N_("Better models"),
+            look="link",
+            name=N_("Better models than the starter"),
+            on=lambda: self.better_models_wanted.emit(),
+        )
+        fill(QHBoxLayout(self), self._pill, self._link, margins=(0, 0, 0, 0), spacing=4)
         self.hide()
 
     def set_model(self, provider: str, model: str) -> None:
@@ -45,9 +49,3 @@ class StarterNotice(Translated, QWidget):
     def set_info(self, info: ModelInfo | None) -> None:
         """The same from what is known of the model."""
         self.setVisible(info is not None and info.starter)
-
-    def retranslate(self) -> None:
-        self._pill.setText(_("starter model: simple requests only"))
-        self._pill.setToolTip(_("It calculates, keeps tasks and memories and asks questions, in short sentences. Larger models do more."))
-        self._link.setText(_("Better models"))
-        self._link.setAccessibleName(_("Better models than the starter"))

@@ -8,9 +8,9 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.pages.general import LANGUAGES
+from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
@@ -33,12 +33,10 @@ class Step(Translated, QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(10)
-        self.title, self.intro = label("", "title", self, wrap=True), label("", "muted", self, wrap=True)
-        self.column.addWidget(self.title)
-        self.column.addWidget(self.intro)
+        self.column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=10)
+        self.title = label("", "title", self, wrap=True)
+        self.intro = label("", "muted", self, wrap=True)
+        fill(self.column, self.title, self.intro)
         self.column.addSpacing(6)
 
     def ready(self) -> bool:
@@ -59,26 +57,26 @@ class WelcomeStep(Step):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self.language, self.theme = QComboBox(self), QComboBox(self)
-        self.language.setObjectName("language-select")
-        self.theme.setObjectName("theme-select")
-        for code, name in LANGUAGES:
-            self.language.addItem(name, code)
-        for mode in ("system", "light", "dark"):
-            self.theme.addItem("", mode)
+        self.language = control(QComboBox(self), "language-select", name=N_("Language"))
+        self.theme = control(QComboBox(self), "theme-select", name=N_("Theme"))
+        for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
+            for value, _text in choices:
+                box.addItem("", value)
+            say(box, items=[text for _value, text in choices])
         self.theme.setCurrentIndex(max(0, self.theme.findData(theme().mode)))
         form = QFormLayout()
         form.setHorizontalSpacing(24)
         form.setVerticalSpacing(12)
-        self._language_text, self._theme_text = label("", "", self), label("", "", self)
+        self._language_text = control(label("", "", self), "", N_("Language"))
+        self._theme_text = control(label("", "", self), "", N_("Theme"))
         form.addRow(self._language_text, self.language)
         form.addRow(self._theme_text, self.theme)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
-        self.column.addLayout(form)
-        self.column.addStretch(1)
+        fill(self.column, form, 1)
         self.language.activated.connect(lambda _index: switch_language(self.language.currentData()))
         self.theme.activated.connect(lambda _index: theme().set_mode(self.theme.currentData()))
+        say(self.title, N_("Welcome to Atelier"))
         self.retranslate()
 
     def show_settings(self, settings: Settings) -> None:
@@ -87,24 +85,16 @@ class WelcomeStep(Step):
 
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
-        await self._bridge.call(lambda a: a.settings.update(language=language, theme=mode))
+        await self._bridge.engine.settings.update(language=language, theme=mode)
         return True
 
     def enter(self) -> None:
         self.language.setFocus()
 
     def retranslate(self) -> None:
-        self.title.setText(_("Welcome to Atelier"))
         about = _("A workbench where agents plan, use tools, ask you and remember.")
         privacy = _("Everything stays on this computer unless you connect a model server elsewhere.")
         self.intro.setText(f"{about} {privacy}")
-        self._language_text.setText(_("Language"))
-        self._theme_text.setText(_("Theme"))
-        self.language.setAccessibleName(_("Language"))
-        self.theme.setAccessibleName(_("Theme"))
-        self.language.setItemText(0, _("Like the system"))
-        for row, text in enumerate((_("Like the system"), _("Light"), _("Dark"))):
-            self.theme.setItemText(row, text)
 
 
 class GoalButton(QPushButton):
@@ -113,10 +103,9 @@ class GoalButton(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAutoDefault(False)
-        self._title, self._goal = label("", "strong", self), label("", "muted", self, wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.setSpacing(2)
+        self._title = label("", "strong", self)
+        self._goal = label("", "muted", self, wrap=True)
+        column = fill(QVBoxLayout(self), margins=(16, 12, 16, 12), spacing=2)
         for text in (self._title, self._goal):
             text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             column.addWidget(text)
@@ -159,6 +148,7 @@ class GoalStep(Step):
             self.column.addWidget(button)
             self.buttons.append(button)
         self.column.addStretch(1)
+        say(self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can go on with or delete."))
         self.retranslate()
 
     def enter(self) -> None:
@@ -170,6 +160,5 @@ class GoalStep(Step):
 
     def retranslate(self) -> None:
         self.title.setText(_("What shall we begin with?"))
-        self.intro.setText(_("Choose an example, or finish and write your own. Each starts a workflow that you can go on with or delete."))
         for button, (title, goal) in zip(self.buttons, GOALS, strict=True):
             button.set_texts(_(title), _(goal))

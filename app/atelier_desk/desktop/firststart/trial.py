@@ -1,58 +1,9 @@
-"""Trying a model for real: one short request through the very way that work takes later."""
+"""Which models can be tried, and an agent with another one."""
 
 from __future__ import annotations
 
-import time
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
-
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role, TextDelta
-from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.engine.run.silence import watched
-from atelier_desk.i18n import N_
-
-PROMPT = "Say hello in one short sentence."
-MAX_TOKENS = 48
-"""Thinking models need some room before they answer."""
-SILENCE_S = 60.0
-"""Seconds without a word that are borne: the connection itself would wait for as long as the work's longest reply may take."""
-SILENT = N_("The model said nothing for {seconds} seconds. Try again, or choose another one.")
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What a model answered, and how long it took."""
-
-    text: str
-    ms: int
-
-
-async def try_model(atelier: Any, provider: str, model: str, clock: Clock | None = None) -> Trial:
-    """Ask the model for a sentence. Runs on the engine's side.
-
-    Raises:
-        ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``SILENCE_S``.
-    """
-    began = time.monotonic()
-    server = await atelier.providers.provider(provider)
-    messages = (ChatMessage(role=Role.USER, content=PROMPT),)
-    request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
-    parts: list[str] = []
-    reasoned = False
-    async with aclosing(watched(server.stream(request), clock or SystemClock(), SILENCE_S, SILENT)) as deltas:
-        async for delta in deltas:
-            if isinstance(delta, TextDelta):
-                parts.append(delta.content)
-            elif isinstance(delta, ReplyDone):
-                reasoned = bool(delta.reply.reasoning)
-    text = " ".join("".join(parts).split())
-    if not text and not reasoned:
-        raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
-    return Trial(text or "…", round((time.monotonic() - began) * 1000))
 
 
 def chat_models(models: list[ModelInfo]) -> list[ModelInfo]:

@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.wording import clock_time, duration, number
 from atelier_desk.desktop.team.words import RUN_WORDS
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain import payloads
 from atelier_desk.domain.stream import ChunkType
 from atelier_desk.i18n import N_, _
 
@@ -81,34 +82,48 @@ def entry_title(entry: Entry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
         return entry.tool
-    if entry.kind is ChunkType.USER_QUESTION_COMPLETE:
-        return _(_CLOSED.get(str(entry.data.get("status", "")), _CLOSED[""]))
-    if entry.kind is ChunkType.VALIDATION_RESPONSE:
-        status = str(entry.data.get("status", ""))
-        return _(_DECIDED.get(status, status))
-    if entry.kind is ChunkType.SUB_AGENT_ERROR and entry.data.get("status") in {"cancelled", "abandoned", "not_run"}:
-        return _("Sub-agent: {status}", status=_(RUN_WORDS[str(entry.data["status"])]))
-    if entry.kind is ChunkType.MESSAGE and entry.depth and entry.data.get("role") == "user":
-        return _("Message to {agent}", agent=entry.agent_name)
-    if entry.kind is ChunkType.MESSAGE:
-        return _("Your message") if entry.data.get("role") == "user" else _("Reply")
-    if entry.kind is ChunkType.WORKFLOW_COMPLETE:
-        status = str(entry.data.get("status", ""))
-        return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
+    match entry.payload:
+        case payloads.UserQuestionComplete(status=status):
+            return _(_CLOSED.get(status, _CLOSED[""]))
+        case payloads.ValidationResponse(status=status):
+            return _(_DECIDED.get(status, status))
+        case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
+            return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
+        case payloads.MessageSaid(role="user"):
+            return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
+        case payloads.MessageSaid():
+            return _("Reply")
+        case payloads.WorkflowComplete(status=status):
+            return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
     return _(_WORDS.get(entry.kind, str(entry.kind)))
 
 
 def entry_summary(entry: Entry) -> str:
     """The most telling value, on one line."""
-    data = entry.data
     if entry.is_call:
         value: Any = entry.error or next((v for v in entry.arguments.values() if isinstance(v, str | int | float)), "")
     else:
-        question = data.get("user_question") or {}
-        agent = data.get("sub_agent_name")
-        value = data.get("content") or data.get("task_name") or question.get("question") or agent or entry.error
-        value = value or data.get("tool") or data.get("reason")
+        value = _telling(entry.payload) or entry.error
     return " ".join(str(value or "").split())[:160]
+
+
+def _telling(said: payloads.Payload | None) -> str:
+    match said:
+        case payloads.MessageSaid():
+            return said.content
+        case payloads.SubAgentAnswer():
+            return said.content or said.sub_agent_name
+        case payloads.SubAgent():
+            return said.sub_agent_name
+        case payloads.TaskNews():
+            return said.task_name
+        case payloads.UserQuestionStart():
+            return said.user_question.question
+        case payloads.ValidationRequired():
+            return said.tool or said.reason
+        case payloads.Notice() | payloads.ContextChanged():
+            return said.reason
+    return ""
 
 
 def entry_icon(entry: Entry) -> tuple[str, Role]:

@@ -10,24 +10,28 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain import payloads
+from atelier_desk.domain.payloads import Payload
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 
-_SILENT = frozenset(
+_WORDLESS = frozenset(
     {
         ChunkType.TOKEN,
         ChunkType.REASONING,
         ChunkType.USAGE,
-        ChunkType.TOOL_PROGRESS,
         ChunkType.RUN_STATUS,
         ChunkType.SUB_AGENT_PROGRESS,
     }
 )
-"""Events that change a row or a figure and are no row of their own."""
+"""Events that change a figure and are no row."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """One row: a tool call (``call_id`` set, start and end merged) or an event. ``status`` is running, ok or error for calls."""
+    """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
+
+    ``status`` is running, ok or error for calls.
+    """
 
     time: datetime
     kind: ChunkType
@@ -43,6 +47,7 @@ class Entry:
     error: str = ""
     progress: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    payload: Payload | None = None
 
     @property
     def is_call(self) -> bool:
@@ -59,7 +64,7 @@ class Entry:
 
     def of_agent(self, run_id: str) -> bool:
         """Whether that run did it, or it is about that run."""
-        return run_id in {self.run_id, self.data.get("sub_agent_id")}
+        return run_id == self.run_id or (isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id)
 
     def as_json(self) -> dict[str, Any]:
         """The row for the JSON export; empty fields are left out."""
@@ -102,13 +107,16 @@ class ActivityLog:
             self._seen.add((event.seq, event.chunk_type, event.run_id))
         if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id != self._root:
             self._begin_turn(event.run_id)
-        if event.chunk_type in (ChunkType.TOOL_START, ChunkType.TOOL_PROGRESS, ChunkType.TOOL_END):
-            return self._call(event)
-        if event.chunk_type in _SILENT:
+        said = event.payload if event.chunk_type not in _WORDLESS else None
+        if isinstance(said, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
+            return self._call(event, said)
+        if said is None:
             return False
-        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data))
-        if event.chunk_type in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}:
-            entry.error = str(event.data.get("message") or event.data.get("error") or "")
+        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
+        if isinstance(said, payloads.Failure):
+            entry.error = said.message
+        elif isinstance(said, payloads.SubAgentError):
+            entry.error = said.error
         self.entries.append(entry)
         return True
 
@@ -118,22 +126,22 @@ class ActivityLog:
         self.entries.clear()
         self._calls.clear()
 
-    def _call(self, event: StreamEvent) -> bool:
-        data = event.data
-        key = (event.run_id, str(data.get("call_id", "")))
+    def _call(self, event: StreamEvent, said: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
+        key = (event.run_id, said.call_id)
         entry = self._calls.get(key)
         if entry is None:
-            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, key[1], str(data.get("tool", "")))
-            entry.status = "running"
+            tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
+            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, said.call_id, tool, "running")
             self._calls[key] = entry
             self.entries.append(entry)
-        if event.chunk_type is ChunkType.TOOL_START:
-            entry.arguments = dict(data.get("arguments") or {})
-            entry.data = {name: data[name] for name in ("section", "effect", "risk", "server") if data.get(name)}
-        elif event.chunk_type is ChunkType.TOOL_PROGRESS:
-            entry.progress = int(data.get("progress") or 0)
-        else:
-            entry.status = "ok" if data.get("success") else "error"
-            entry.result, entry.error = data.get("result"), str(data.get("error") or "")
-            entry.duration_ms = int(data.get("duration_ms") or 0)
+        match said:
+            case payloads.ToolStart():
+                entry.arguments = said.arguments
+                facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
+                entry.data = {name: value for name, value in facts.items() if value}
+            case payloads.ToolProgress():
+                entry.progress = said.progress
+            case payloads.ToolEnd():
+                entry.status = "ok" if said.success else "error"
+                entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

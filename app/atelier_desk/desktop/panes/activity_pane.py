@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,11 @@ from atelier_desk.desktop.panes.activity_list import ActivityListView, entry_det
 from atelier_desk.desktop.panes.activity_log import ActivityLog, Entry
 from atelier_desk.desktop.panes.agent_tree import AgentTree
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, Pill
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
 from atelier_desk.domain.stream import StreamEvent
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -76,7 +76,9 @@ class ActivityPane(Pane):
         self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
         self._build_filter()
         self.list = ActivityListView(self)
-        self.empty = PaneEmpty("activity", self)
+        self.empty = EmptyState(
+            "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
+        )
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
@@ -93,41 +95,31 @@ class ActivityPane(Pane):
         self._redraw.setSingleShot(True)
         self._redraw.setInterval(REDRAW_MS)
         self._redraw.timeout.connect(self._show)
+        say(self.heading, N_("ACTIVITY"))
+        say(self._find, tip=N_("Filter the activity"))
+        say(self._export, tip=N_("Export as JSON…"))
+        say(self.list, name=N_("Activity of this run"))
         self.retranslate()
 
     def _build_filter(self) -> None:
         self._filter = QWidget(self)
-        row = QHBoxLayout(self._filter)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        self.agent = QPushButton(self)
-        self.agent.setObjectName("activity-agent-filter")
-        mark(self.agent, "chip")
-        self.agent.clicked.connect(lambda *_: self.tree.choose(""))
+        row = fill(QHBoxLayout(self._filter), margins=(0, 0, 0, 0), spacing=6)
+        self.agent = control(QPushButton(self), "activity-agent-filter", look="chip", on=lambda: self.tree.choose(""))
         self.tools.insertWidget(0, self.agent)
-        self.words = QLineEdit(self)
-        self.words.setObjectName("activity-filter")
+        self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        mark(self.words, "search")
-        self.group = QComboBox(self)
-        self.group.setObjectName("activity-group")
+        self.group = control(QComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        mark(self.group, "chip-plain")
         for group in GROUPS:
             self.group.addItem("", group)
-        row.addWidget(self.words, 1)
-        row.addWidget(self.group)
+        fill(row, (self.words, 1), self.group)
         self.words.textChanged.connect(lambda _text: self._show())
         self.group.currentIndexChanged.connect(lambda _index: self._show())
 
     def _build_parts(self) -> None:
         """The agents above, and below what they did; the tree has its whole height before the list has more than its least."""
         self._lower = QWidget(self)
-        below = QVBoxLayout(self._lower)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(GAP)
-        below.addWidget(self._filter)
-        below.addWidget(self._stack, 1)
+        fill(QVBoxLayout(self._lower), self._filter, (self._stack, 1), margins=(0, 0, 0, 0), spacing=GAP)
         self.parts = QSplitter(Qt.Orientation.Vertical, self)
         self.parts.setObjectName("activity-parts")
         mark(self.parts, "quiet")
@@ -143,29 +135,20 @@ class ActivityPane(Pane):
 
     def _build_details(self) -> QWidget:
         self._details = Card(self, "card", (10, 6, 6, 8))
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        self._title = ElidedLabel("", self)
-        mark(self._title, "strong")
+        self._title = control(ElidedLabel("", self), look="strong")
         self._state = Pill("", "", self)
-        self._copy, self._close = IconButton("copy", parent=self), IconButton("x", parent=self)
-        for widget, stretch in ((self._title, 1), (self._state, 0), (self._copy, 0), (self._close, 0)):
-            row.addWidget(widget, stretch)
-        self.details = QPlainTextEdit(self)
-        self.details.setObjectName("activity-details")
+        self._copy = control(
+            IconButton("copy", parent=self), tip=N_("Copy"), on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText())
+        )
+        self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=lambda: self.list.setCurrentIndex(self.list.rootIndex()))
+        row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
+        self.details = control(QPlainTextEdit(self), "activity-details", look="plain", name=N_("Details"))
         self.details.setReadOnly(True)
-        mark(self.details, "plain")
-        self._details.body.addLayout(row)
-        self._details.body.addWidget(self.details, 1)
+        fill(self._details.body, row, (self.details, 1))
         self._details.hide()
-        self._copy.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
-        self._close.clicked.connect(lambda *_: self.list.setCurrentIndex(self.list.rootIndex()))
         return self._details
 
     # showing ------------------------------------------------------------------------------------------------------------------------
-
-    def title(self) -> str:
-        return _("Activity")
 
     def reload(self) -> None:
         self.log.clear()
@@ -179,14 +162,7 @@ class ActivityPane(Pane):
         """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
         if not workflow_id:
             return
-
-        async def replay(atelier: Any) -> tuple[str, list[StreamEvent]]:
-            workflow = await atelier.workflows.get(workflow_id)
-            if not workflow.head_run_id:
-                return "", []
-            return workflow.head_run_id, [event async for event in atelier.runs.replay(workflow_id, workflow.head_run_id)]
-
-        root, past = await self.bridge.call(replay)
+        root, past = await self.bridge.engine.teams.replay(workflow_id)
         if workflow_id == self.workflow_id:
             live = self._meanwhile or []
             self.log.clear()
@@ -279,19 +255,8 @@ class ActivityPane(Pane):
             self.details.setPlainText(text)
 
     def retranslate(self) -> None:
-        self.heading.setText(_("ACTIVITY"))
-        self._find.describe(_("Filter the activity"))
-        self._export.describe(_("Export as JSON…"))
-        self._copy.describe(_("Copy"))
-        self._close.describe(_("Close"))
-        self.words.setPlaceholderText(_("Filter"))
-        self.words.setAccessibleName(_("Filter the activity"))
-        self.group.setAccessibleName(_("Kind of activity"))
         for row, text in enumerate((_("All"), _("Tool calls"), _("Errors"), _("Events"))):
             self.group.setItemText(row, text)
-        self.list.setAccessibleName(_("Activity of this run"))
-        self.details.setAccessibleName(_("Details"))
-        self.empty.set_texts(_("Nothing has run yet"), _("Tool calls and events of the current run appear here."))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
@@ -300,10 +265,12 @@ class ActivityPane(Pane):
         if action == "open":
             self.agent_opened.emit(run_id)
             return
-        self.jobs.once((action, run_id), lambda: self.bridge.call(lambda a: getattr(a.runs, action)(run_id)))
+        runs = self.bridge.engine.runs
+        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+        self.jobs.once((action, run_id), lambda: act[action](run_id))
 
     def _say(self, run_id: str, text: str) -> None:
-        self.jobs.once(("say", run_id, text), lambda: self.bridge.call(lambda a: a.runs.message(run_id, text)))
+        self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.message(run_id, text))
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.actions_row import ActionsRow
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, label
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
 from atelier_desk.i18n import _
 
 
@@ -54,11 +54,10 @@ class AgentRow(QWidget):
         self._paused = False
         self._member = Member(run_id)
         self._icon = QLabel(self)
-        self._name, self._doing = ElidedLabel("", self), ElidedLabel("", self)
-        mark(self._name, "strong-small")
-        mark(self._doing, "small")
-        self._state, self._figures = label("", "small", self), ElidedLabel("", self)
-        mark(self._figures, "small")
+        self._name = control(ElidedLabel("", self), look="strong-small")
+        self._doing = control(ElidedLabel("", self), look="small")
+        self._state = label("", "small", self)
+        self._figures = control(ElidedLabel("", self), look="small")
         upper, lower = QHBoxLayout(), QHBoxLayout()
         upper.setSpacing(6)
         lower.setSpacing(0)
@@ -67,15 +66,8 @@ class AgentRow(QWidget):
         lower.addWidget(self._state)
         lower.addWidget(self._figures, 1)
         self.field: QLineEdit | None = None
-        self._lines = QVBoxLayout()
-        self._lines.setSpacing(0)
-        self._lines.addLayout(upper)
-        self._lines.addLayout(lower)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2, 2, 2, 2)
-        row.setSpacing(7)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(self._lines, 1)
+        self._lines = fill(QVBoxLayout(), upper, lower, spacing=0)
+        fill(QHBoxLayout(self), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._lines, 1), margins=(2, 2, 2, 2), spacing=7)
         self.buttons = _Buttons(self)
         self.message = self.buttons.add("message-square", lambda: _("Write to {agent}", agent=self.name), self.write, "agent-message")
         self.opener = self.buttons.add(
@@ -141,8 +133,7 @@ class AgentRow(QWidget):
         if self.field is not None:
             self._close()
             return
-        self.field = QLineEdit(self)
-        self.field.setObjectName("agent-message-field")
+        self.field = control(QLineEdit(self), "agent-message-field")
         self.field.setPlaceholderText(_("Write to {agent}…", agent=self.name))
         self.field.setAccessibleName(_("Write to {agent}", agent=self.name))
         self.field.setMaxLength(100_000)

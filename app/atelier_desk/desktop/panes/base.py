@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, Toast, ToastHost, Translated, label
-from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.desktop.widgets import IconButton, Toast, ToastHost, Translated, control, fill, label
+from atelier_desk.domain.stream import StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -38,7 +38,7 @@ class Pane(Translated, QWidget):
     A pane shows nothing of another workflow: ``workflow_id`` is empty until the first ``set_workflow``.
     """
 
-    topics: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,16 +48,11 @@ class Pane(Translated, QWidget):
         self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(12, 12, 12, 12)
-        self.column.setSpacing(8)
+        self.column = fill(QVBoxLayout(self), margins=(12, 12, 12, 12), spacing=8)
         self.heading = label("", "heading", self)
         self.tools = QHBoxLayout()
         self.tools.setSpacing(0)
-        top = QHBoxLayout()
-        top.setSpacing(0)
-        top.addWidget(self.heading, 1)
-        top.addLayout(self.tools)
+        top = fill(QHBoxLayout(), (self.heading, 1), self.tools, spacing=0)
         self._strut = QSpacerItem(0, 0)
         top.addItem(self._strut)
         self._top = top
@@ -69,10 +64,6 @@ class Pane(Translated, QWidget):
 
     def reload(self) -> None:
         """Read everything again; called when the workflow or one of ``topics`` changed."""
-        raise NotImplementedError
-
-    def title(self) -> str:
-        """The pane's name for tabs and menus."""
         raise NotImplementedError
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -92,8 +83,7 @@ class Pane(Translated, QWidget):
 
     def add_tool(self, icon: str, action: Callable[[], object]) -> IconButton:
         """A small button beside the heading."""
-        button = IconButton(icon, parent=self)
-        button.clicked.connect(lambda *_: action())
+        button = control(IconButton(icon, parent=self), on=lambda: action())
         self.tools.addWidget(button)
         return button
 
@@ -114,6 +104,6 @@ class Pane(Translated, QWidget):
         self._strut.changeSize(0, theme().px(28), QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._top.invalidate()
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics and self.workflow_id:
             self.reload_soon()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
@@ -23,15 +23,14 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes import context_text as words
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context_parts import PartsBar
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.seen_pane import SeenPane
-from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
+from atelier_desk.desktop.panes.turns import TurnPicker
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.figures import percent
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -62,15 +61,15 @@ class ContextPane(SeenPane):
         self._wide: bool | None = None
         self.turn = TurnPicker(self)
         self.turn.setObjectName("context-turn")
-        self.agent = QComboBox(self)
-        self.agent.setObjectName("context-agent")
-        mark(self.agent, "chip-plain")
+        self.agent = control(QComboBox(self), "context-agent", look="chip-plain", tip=N_("Agent"))
         self.agent.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.tools.addWidget(self.turn)
         self.tools.addWidget(self.agent)
         self._copy = self.add_tool("copy", self.copy_json)
         self._copy.setObjectName("context-copy")
-        self.empty = PaneEmpty("layers", self)
+        self.empty = EmptyState(
+            "layers", N_("No request yet"), N_("What is sent to the model appears here, exactly as it was."), parent=self
+        )
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         for part in (self._build_requests(), self._build_rows(), self._build_details()):
@@ -83,68 +82,58 @@ class ContextPane(SeenPane):
         self._area.setWidget(self.body)
         self.column.addWidget(self._area, 1)
         self._connect()
+        say(self.heading, N_("CONTEXT"))
+        say(self._copy, tip=N_("Copy as JSON"))
         self.retranslate()
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
-        self.list = QListWidget(self)
-        self.list.setObjectName("context-request-list")
-        mark(self.list, "plain")
+        self.list = control(QListWidget(self), "context-request-list", look="plain", name=N_("Requests to the model"))
         dress_list(self.list)
         return self.list
 
     def _build_rows(self) -> QWidget:
         holder = QWidget(self)
-        box = QVBoxLayout(holder)
-        box.setContentsMargins(6, 0, 6, 0)
-        box.setSpacing(6)
+        box = fill(QVBoxLayout(holder), margins=(6, 0, 6, 0), spacing=6)
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
         row = FlowLayout(spacing=4)
         for name in TABS:
-            tab = QPushButton(self)
-            tab.setObjectName(f"context-tab-{name}")
+            tab = control(QPushButton(self), f"context-tab-{name}", look="chip-plain")
             tab.setCheckable(True)
-            mark(tab, "chip-plain")
+            tab.hide()  # until a request is shown
             group.addButton(tab)
             row.addWidget(tab)
             self._tabs[name] = tab
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
-        self.items = QListWidget(self)
-        self.items.setObjectName("context-items")
-        mark(self.items, "plain")
+        self.items = control(QListWidget(self), "context-items", look="plain", name=N_("Parts of the request"))
         dress_list(self.items)
         self._rows, self._tab_row = holder, row
         holder.installEventFilter(self)
-        box.addLayout(row)
-        box.addWidget(self.parts)
-        box.addWidget(self.items, 1)
+        fill(box, row, self.parts, (self.items, 1))
         return holder
 
     def _build_details(self) -> QWidget:
         self._details = Card(self, "card", (10, 6, 6, 8))
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        self._title = ElidedLabel("", self)
-        mark(self._title, "strong")
-        self.undo = QPushButton(self)
-        self.undo.setObjectName("context-undo")
-        mark(self.undo, "ghost")
-        self.pin = IconButton("pin", parent=self)
-        self.pin.setObjectName("context-pin")
-        self._copy_text = IconButton("copy", parent=self)
-        self._copy_text.setObjectName("context-copy-text")
-        row.addWidget(self._title, 1)
-        for widget in (self.undo, self.pin, self._copy_text):
-            row.addWidget(widget)
-        self.details = QPlainTextEdit(self)
-        self.details.setObjectName("context-details")
+        self._title = control(ElidedLabel("", self), look="strong")
+        self.undo = control(
+            QPushButton(self),
+            "context-undo",
+            N_("Undo"),
+            look="ghost",
+            name=N_("Undo: send it whole again"),
+            tip=N_("Send it whole again from the next request on"),
+        )
+        self.pin = control(
+            IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it whole"), keys="P", on=self._toggle_pin
+        )
+        self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
+        row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self._copy_text, spacing=4)
+        self.details = control(QPlainTextEdit(self), "context-details", look="plain", name=N_("Text"))
         self.details.setReadOnly(True)
-        mark(self.details, "plain")
-        self._details.body.addLayout(row)
-        self._details.body.addWidget(self.details, 1)
+        fill(self._details.body, row, (self.details, 1))
         return self._details
 
     def _connect(self) -> None:
@@ -152,7 +141,6 @@ class ContextPane(SeenPane):
         self.agent.activated.connect(lambda index: self.show_run(str(self.agent.itemData(index))))
         self.list.currentRowChanged.connect(self._on_request)
         self.items.currentRowChanged.connect(lambda *_: self._show_details())
-        self.pin.clicked.connect(lambda *_: self._toggle_pin())
         self.undo.clicked.connect(lambda *_: self._undo())
         self._copy_text.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
         self.add_key("P", self._toggle_pin, self.items)
@@ -170,9 +158,6 @@ class ContextPane(SeenPane):
         self.details.setMinimumHeight(theme().px(48))
         self._hold_rows()
         self._turn_body()
-
-    def title(self) -> str:
-        return _("Context")
 
     # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
@@ -199,21 +184,19 @@ class ContextPane(SeenPane):
 
     async def read(self, workflow_id: str) -> None:
         wanted, run_id, seq = self.turn.wanted, self._run_id, self._seq
-
-        async def read(atelier: Any) -> tuple[Any, Any, str, Any, Any]:
-            turns = await read_turns(atelier, workflow_id)
-            asked = (await atelier.repos.runs.get(run_id)).correlation_id or run_id if run_id else wanted
-            root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
-            if not root:
-                return turns, [], "", [], None
-            tree = await atelier.teams.tree(workflow_id, root)
-            agents = [node for node in tree.walk() if node.started_at is not None]
+        engine = self.bridge.engine
+        turns = await engine.teams.turns(workflow_id)
+        asked = await engine.teams.root_of(run_id) if run_id else wanted
+        root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
+        agents: list[AgentNode] = []
+        requests: list[RequestSummary] = []
+        shown, request = "", None
+        if root:
+            agents = [node for node in (await engine.teams.tree(workflow_id, root)).walk() if node.started_at is not None]
             shown = run_id if any(node.run_id == run_id for node in agents) else root
-            requests = list(await atelier.inspector.requests(shown))
+            requests = await engine.inspector.requests(shown)
             chosen = next((each for each in requests if each.seq == seq), requests[-1] if requests else None)
-            return turns, agents, shown, requests, await atelier.inspector.request(shown, chosen.seq) if chosen is not None else None
-
-        turns, agents, shown, requests, request = await self.bridge.call(read)
+            request = await engine.inspector.request(shown, chosen.seq) if chosen is not None else None
         if workflow_id != self.workflow_id:
             return
         if (run_id, seq) != (self._run_id, self._seq):
@@ -234,7 +217,7 @@ class ContextPane(SeenPane):
             self.jobs.start(self._read_request(self.requests[row]), "request")
 
     async def _read_request(self, summary: RequestSummary) -> None:
-        request = await self.bridge.call(lambda a: a.inspector.request(summary.run_id, summary.seq))
+        request = await self.bridge.engine.inspector.request(summary.run_id, summary.seq)
         if summary in self.requests:
             self.request = request
             self._show_request()
@@ -361,7 +344,7 @@ class ContextPane(SeenPane):
             self._title.setText(words.item_name(sent))
             text = words.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
-            self.pin.describe(_("Take the pin away") if sent.pinned else _("Pin: always send it whole"), "P")
+            self.pin.describe(N_("Take the pin away") if sent.pinned else N_("Pin: always send it whole"), "P")
         elif left is not None:
             self._title.setText(words.left_title(left))
             text = words.left_text(left)
@@ -386,16 +369,16 @@ class ContextPane(SeenPane):
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
             origin, pinned = sent.origin, not sent.pinned
-            self.jobs.once(("pin", origin), lambda: self._then_read(lambda a: a.runs.pin(workflow_id, origin, pinned)))
+            self.jobs.once(("pin", origin), lambda: self._then_read(self.bridge.engine.runs.pin(workflow_id, origin, pinned)))
 
     def _undo(self) -> None:
         left, workflow_id = self._current_left(), self.workflow_id
         if left is not None:
             origin = left.origin
-            self.jobs.once(("undo", origin), lambda: self._then_read(lambda a: a.runs.undo_compaction(workflow_id, origin)))
+            self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.undo_compaction(workflow_id, origin)))
 
-    async def _then_read(self, function: Callable[[Any], Any]) -> None:
-        await self.bridge.call(function)
+    async def _then_read(self, work: Coroutine[Any, Any, object]) -> None:
+        await work
         self.reload()
 
     def copy_json(self) -> None:
@@ -435,16 +418,4 @@ class ContextPane(SeenPane):
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
 
     def retranslate(self) -> None:
-        self.heading.setText(_("CONTEXT"))
-        self._copy.describe(_("Copy as JSON"))
-        self._copy_text.describe(_("Copy"))
-        self.undo.setText(_("Undo"))
-        self.undo.setAccessibleName(_("Undo: send it whole again"))
-        self.undo.setToolTip(_("Send it whole again from the next request on"))
-        self.agent.setAccessibleName(_("Agent"))
-        self.agent.setToolTip(_("Agent"))
-        self.list.setAccessibleName(_("Requests to the model"))
-        self.items.setAccessibleName(_("Parts of the request"))
-        self.details.setAccessibleName(_("Text"))
-        self.empty.set_texts(_("No request yet"), _("What is sent to the model appears here, exactly as it was."))
         self._show()

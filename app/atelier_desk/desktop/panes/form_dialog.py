@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.i18n import _
 
 WIDTH = 440
@@ -23,10 +23,7 @@ class FormDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(24, 20, 24, 20)
-        self._column.setSpacing(6)
-        self._column.addWidget(label(title, "title", self))
+        self._column = fill(QVBoxLayout(self), label(title, "title", self), margins=(24, 20, 24, 20), spacing=6)
         self._column.addSpacing(6)
         self._touched = False
         self.setMinimumWidth(theme().px(WIDTH))
@@ -45,23 +42,15 @@ class FormDialog(QDialog):
 
     def finish(self, action: str) -> None:
         """Add the line for problems and the buttons."""
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName("form-error")
+        self._error = control(label("", "error", self, wrap=True), "form-error")
         self._error.hide()
         self._column.addWidget(self._error)
-        row = QHBoxLayout()
-        row.setSpacing(8)
         self._cancel = QPushButton(_("Cancel"), self)
         self._cancel.setAutoDefault(False)
         self._cancel.clicked.connect(self.reject)
-        self._ok = QPushButton(action, self)
-        self._ok.setObjectName("form-submit")
+        self._ok = control(QPushButton(action, self), "form-submit", look="primary", on=self._press)
         self._ok.setDefault(True)
-        mark(self._ok, "primary")
-        self._ok.clicked.connect(self._press)
-        row.addStretch(1)
-        row.addWidget(self._cancel)
-        row.addWidget(self._ok)
+        row = fill(QHBoxLayout(), 1, self._cancel, self._ok, spacing=8)
         self._column.addSpacing(6)
         self._column.addLayout(row)
         self.check()

@@ -9,15 +9,14 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.i18n import _
@@ -56,25 +55,15 @@ class QuestionCard(Translated, Card):
         self.setObjectName(f"inbox-{question.id}")
         self.setAccessibleName(question.spec.question)
         self._who = _Who(self, "accent")
-        self._lineage = label("", "small", self, wrap=True)
-        self._lineage.setObjectName(f"inbox-lineage-{question.id}")
+        self._lineage = control(label("", "small", self, wrap=True), f"inbox-lineage-{question.id}")
         self._lineage.setVisible(bool(question.lineage))
-        self._where = ElidedLabel("", self)
-        self._where.setObjectName(f"inbox-where-{question.id}")
-        mark(self._where, "small")
-        self._skip, self._answer = QPushButton(self), QPushButton(self)
-        self._skip.setObjectName(f"inbox-skip-{question.id}")
-        self._answer.setObjectName(f"inbox-open-{question.id}")
-        mark(self._skip, "quiet")
-        self._skip.clicked.connect(lambda *_: presenter.skip(question.id))
-        self._answer.clicked.connect(lambda *_: presenter.open(question.id))
+        self._where = control(ElidedLabel("", self), f"inbox-where-{question.id}", look="small")
+        self._skip = control(QPushButton(self), f"inbox-skip-{question.id}", look="quiet", on=lambda: presenter.skip(question.id))
+        self._answer = control(QPushButton(self), f"inbox-open-{question.id}", on=lambda: presenter.open(question.id))
         buttons = FlowLayout(None, 4)
         buttons.addWidget(self._answer)
         buttons.addWidget(self._skip)
-        self.body.addLayout(self._who)
-        for widget in (self._lineage, label(_cut(question.spec.question, LONGEST), "", self, wrap=True), self._where):
-            self.body.addWidget(widget)
-        self.body.addLayout(buttons)
+        fill(self.body, self._who, self._lineage, label(_cut(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons)
         self.retranslate()
 
     def set_where(self, workflow: str) -> None:
@@ -117,20 +106,14 @@ class ParentQuestionCard(Translated, Card):
         self._lineage.setVisible(bool(asked.lineage))
         self._question = label(asked.question, "", self, wrap=True)
         self._question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._where = ElidedLabel("", self)
-        mark(self._where, "small")
+        self._where = control(ElidedLabel("", self), look="small")
         self.field = AnswerField(1, self)
         self.field.editor.setObjectName(f"parent-answer-{asked.run_id}")
         self.field.changed.connect(self._check)
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName(f"parent-answer-error-{asked.run_id}")
+        self._error = control(label("", "error", self, wrap=True), f"parent-answer-error-{asked.run_id}")
         self._error.hide()
-        self.send = QPushButton(self)
-        self.send.setObjectName(f"parent-answer-send-{asked.run_id}")
-        self.send.clicked.connect(lambda *_: self.submit())
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.send)
+        self.send = control(QPushButton(self), f"parent-answer-send-{asked.run_id}", on=self.submit)
+        row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)
         self.body.addLayout(row)

@@ -10,18 +10,17 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import Pane
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.inbox_cards import ParentQuestionCard, QuestionCard
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Pill
-from atelier_desk.domain.workflow import Workflow
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
+from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 _Card = QuestionCard | ApprovalCard | ParentQuestionCard
 MINUTE_MS = 60_000
@@ -46,22 +45,19 @@ class InboxPane(Pane):
         self._clock = QTimer(self)
         self._clock.setInterval(MINUTE_MS)
         self._clock.timeout.connect(self._show)
-        self.count = Pill("0", "", self)
-        self.count.setObjectName("pending-count")
+        self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
-        self.empty = PaneEmpty("inbox", self)
+        self.empty = EmptyState(
+            "inbox", N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."), parent=self
+        )
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.viewport().installEventFilter(self)
-        content = self._content = QWidget(self._area)
-        mark(content, "plain")
-        self._list = QVBoxLayout(content)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(8)
-        self._list.addStretch(1)
+        content = self._content = control(QWidget(self._area), look="plain")
+        self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
         self._area.setWidget(content)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
@@ -69,16 +65,14 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         theme().changed.connect(self._limit_cards)
+        say(self.heading, N_("QUESTIONS"))
         self.retranslate()
-
-    def title(self) -> str:
-        return _("Questions")
 
     def set_workflow(self, workflow_id: str) -> None:
         """The inbox is the same for every workflow."""
         self.workflow_id = workflow_id
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         """Only names of workflows come from here, so nothing is read while nothing waits."""
         if topic in self.topics and self._waiting():
             self.reload_soon()
@@ -87,7 +81,7 @@ class InboxPane(Pane):
         self.jobs.start(self._load_names(), "load")
 
     async def _load_names(self) -> None:
-        workflows: list[Workflow] = await self.bridge.call(lambda a: a.workflows.list())
+        workflows = await self.bridge.engine.workflows.list()
         self._names = {workflow.id: workflow.name for workflow in workflows}
         self._show()
 
@@ -161,6 +155,4 @@ class InboxPane(Pane):
         return False
 
     def retranslate(self) -> None:
-        self.heading.setText(_("QUESTIONS"))
-        self.empty.set_texts(_("No open questions"), _("When an agent asks you something or needs your permission, it waits here."))
         self._show()

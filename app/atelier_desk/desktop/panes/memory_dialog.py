@@ -10,6 +10,7 @@ from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.memory_list import TYPE_WORDS, MemoryRow, score_parts
 from atelier_desk.desktop.panes.wording import date_time, locale, number
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
 from atelier_desk.i18n import _, ngettext
@@ -46,17 +47,14 @@ class MemoryDialog(FormDialog):
         self.setObjectName("memory-dialog")
         self._row = row
         memory = row.memory if row is not None else None
-        self.content = QPlainTextEdit(memory.content if memory else "", self)
-        self.content.setObjectName("memory-content")
+        self.content = control(QPlainTextEdit(memory.content if memory else "", self), "memory-content")
         self.content.setTabChangesFocus(True)
         self.content.setMinimumHeight(theme().px(96))
         self.add_field(_("Content"), self.content)
-        self.type = QComboBox(self)
-        self.type.setObjectName("memory-type")
+        self.type = control(QComboBox(self), "memory-type")
         for kind in MemoryType:
             self.type.addItem(_(TYPE_WORDS[kind]), kind)
-        self.scope = QComboBox(self)
-        self.scope.setObjectName("memory-scope")
+        self.scope = control(QComboBox(self), "memory-scope")
         self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
         self.scope.addItem(_("All workflows"), MemoryScope.GENERAL)
         if memory is None:
@@ -66,12 +64,10 @@ class MemoryDialog(FormDialog):
         else:
             self.type.hide()
             self.scope.hide()
-        self.tags = QLineEdit(", ".join(memory.tags) if memory else "", self)
-        self.tags.setObjectName("memory-tags")
+        self.tags = control(QLineEdit(", ".join(memory.tags) if memory else "", self), "memory-tags")
         self.tags.setPlaceholderText(_("separated by commas"))
         self.add_field(_("Tags"), self.tags)
-        self.importance = QDoubleSpinBox(self)
-        self.importance.setObjectName("memory-importance")
+        self.importance = control(QDoubleSpinBox(self), "memory-importance")
         self.importance.setLocale(locale())
         pad(self.importance)
         self.importance.setRange(0.0, 1.0)

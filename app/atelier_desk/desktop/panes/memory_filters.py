@@ -10,8 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from atelier_desk.desktop.panes.memory_list import TYPE_WORDS
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.i18n import N_, _
 
@@ -38,8 +37,7 @@ class MemoryFilters(Translated, QWidget):
         self.setObjectName("memory-filters")
         self._chosen: dict[str, object] = dict(ANY)
         self._tags: tuple[str, ...] = ()
-        self.button = IconButton("list-filter", parent=self)
-        self.button.setObjectName("memory-filter")
+        self.button = control(IconButton("list-filter", parent=self), "memory-filter")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self.button)
         self.menus: dict[str, QMenu] = {}
@@ -50,16 +48,10 @@ class MemoryFilters(Translated, QWidget):
         self._menu.addSeparator()
         self._clear_action = self._menu.addAction("", self.clear)
         self.button.setMenu(self._menu)
-        self._said, self._clear = ElidedLabel("", self), IconButton("x", parent=self, size=12)
-        self._said.setObjectName("memory-filter-summary")
-        self._clear.setObjectName("memory-filter-clear")
-        mark(self._said, "small")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        row.addWidget(self._said, 1)
-        row.addWidget(self._clear)
-        self._clear.clicked.connect(lambda *_: self.clear())
+        self._said = control(ElidedLabel("", self), "memory-filter-summary", look="small")
+        self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)
+        fill(QHBoxLayout(self), (self._said, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
+        say(self._clear_action, N_("Clear the filters"))
         self.retranslate()
 
     @property
@@ -145,8 +137,6 @@ class MemoryFilters(Translated, QWidget):
     def retranslate(self) -> None:
         for name in self.menus:
             self._fill(name)
-        self._clear_action.setText(_("Clear the filters"))
-        self._clear.describe(_("Clear the filters"))
         self._show()
 
     def query(self) -> dict[str, Any]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory_filters import MemoryFilters
 from atelier_desk.desktop.panes.memory_list import MemoryListView, MemoryRow
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import Memory
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 PAGE = 100
 DEBOUNCE_MS = 250
@@ -44,23 +44,17 @@ class MemoryPane(Pane):
         self._complete = True
         self._in_place = False
         self._add = self.add_tool("plus", self.add)
-        self.search = QLineEdit(self)
-        self.search.setObjectName("memory-search")
+        self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-        mark(self.search, "search")
         self.filters = MemoryFilters(self)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.search, 1)
-        row.addWidget(self.filters.button)
-        self.column.addLayout(row)
-        self.column.addWidget(self.filters)
+        row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
+        fill(self.column, row, self.filters)
         self.found = label("", "small", self)
         self.found.hide()
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
-        self.empty = PaneEmpty("brain", self)
+        self.empty = EmptyState("brain", parent=self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -78,12 +72,11 @@ class MemoryPane(Pane):
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
+        say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        say(self.list, name=N_("Memories"))
         self.retranslate()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
-
-    def title(self) -> str:
-        return _("Memory")
 
     def _query(self) -> dict[str, Any]:
         return {"workflow_id": self.workflow_id, **self.filters.query()}
@@ -94,7 +87,7 @@ class MemoryPane(Pane):
         in_place, self._in_place = self._in_place, False
         self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         self._in_place = self._in_place or topic in self.topics
         super()._on_changed(topic, _id)
 
@@ -105,7 +98,7 @@ class MemoryPane(Pane):
         if not workflow_id:
             rows: list[MemoryRow] = []
         elif query:
-            found = await self.bridge.call(lambda a: a.memories.search(query, limit=PAGE, **filters))
+            found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
             rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters, size)
@@ -121,7 +114,7 @@ class MemoryPane(Pane):
         self._show()
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
-        page: list[Memory] = await self.bridge.call(lambda a: a.memories.list(limit=size, offset=offset, **filters))
+        page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
         return [MemoryRow(memory) for memory in page]
 
     def _next_page(self) -> None:
@@ -136,24 +129,20 @@ class MemoryPane(Pane):
 
     async def _load_tags(self, workflow_id: str) -> None:
         """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
-        described = await self.bridge.call(lambda a: a.memories.describe(workflow_id))
-        self.filters.set_tags(list((described or {}).get("tags") or []))
+        described = await self.bridge.engine.memories.describe(workflow_id)
+        self.filters.set_tags(list(described.get("tags") or []))
 
     def _show(self) -> None:
         count = self.list.memories.rowCount()
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self.search.text().strip() or self.filters.active:
-            self.empty.set_texts(_("Nothing found"), _("Try other words or fewer filters."))
+            self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
-            self.empty.set_texts(_("No memories yet"), _("What agents or you want kept appears here."))
+            self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
         self._add.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self._add.describe(_("Add a memory"), "Ctrl+Shift+M")
-        self.search.setPlaceholderText(_("Search memories"))
-        self.search.setAccessibleName(_("Search memories"))
-        self.list.setAccessibleName(_("Memories"))
         self._show()
         self.list.viewport().update()
 
@@ -170,20 +159,20 @@ class MemoryPane(Pane):
         """Open the form of a new memory."""
         if self.workflow_id:
             workflow_id = self.workflow_id
-            self._open_form(None, lambda fields: lambda a: a.memories.add(workflow_id=workflow_id, **fields))
+            self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
 
     def edit(self, memory_id: str) -> None:
         """Open a memory: its text, where it came from, and in a search why it was found."""
         row = self._row(memory_id)
         if row is not None:
-            self._open_form(row, lambda fields: lambda a: a.memories.update(memory_id, **fields))
+            self._open_form(row, lambda fields: self.bridge.engine.memories.update(memory_id, **fields))
 
-    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
+    def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Memory]]) -> None:
         dialog = MemoryDialog(row, self.window())
 
         async def save(fields: dict[str, Any]) -> None:
             try:
-                await self.bridge.call(work(fields))
+                await work(fields)
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
@@ -198,13 +187,13 @@ class MemoryPane(Pane):
         self.jobs.once(("delete", memory_id), lambda: self._delete(memory_id))
 
     async def _delete(self, memory_id: str) -> None:
-        await self.bridge.call(lambda a: a.memories.delete(memory_id))
+        await self.bridge.engine.memories.delete(memory_id)
         self.list.memories.remove(memory_id)
         self._show()
         toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
 
     async def _undelete(self, memory_id: str) -> None:
-        await self.bridge.call(lambda a: a.memories.undo_delete(memory_id))
+        await self.bridge.engine.memories.undo_delete(memory_id)
         await self._load(self.workflow_id)
 
     def _menu(self, at: QPoint) -> None:

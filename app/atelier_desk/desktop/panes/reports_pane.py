@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,14 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, ElidedLabel, IconButton, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -55,7 +54,7 @@ class ReportsPane(Pane):
         self._text = ""
         self._damaged = False
         self._stack = QStackedWidget(self)
-        self.empty = PaneEmpty("file-text", self)
+        self.empty = EmptyState("file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self)
         self.list = _List(self)
         self.list.setObjectName("report-list")
         dress_list(self.list)
@@ -66,65 +65,46 @@ class ReportsPane(Pane):
         self._stack.addWidget(self._build_reader())
         self.column.addWidget(self._stack, 1)
         self.add_key("Ctrl+S", self.save, self._reader)
+        say(self.list, name=N_("Reports"))
+        say(self.view, name=N_("Report"))
         self.retranslate()
 
     def _build_reader(self) -> QWidget:
         self._reader = QWidget(self)
         column = self._reader_column = Card(self._reader, margins=(10, 6, 6, 10))
-        outer = QHBoxLayout(self._reader)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(column)
-        top = QHBoxLayout()
-        top.setSpacing(0)
-        self._back = IconButton("chevron-left", parent=self)
-        self._name = ElidedLabel("", self)
-        mark(self._name, "strong")
-        self._edit, self._export = IconButton("pencil", parent=self), IconButton("download", parent=self)
-        self._delete = IconButton("trash-2", parent=self)
-        for widget, stretch in ((self._back, 0), (self._name, 1), (self._edit, 0), (self._export, 0), (self._delete, 0)):
-            top.addWidget(widget, stretch)
+        fill(QHBoxLayout(self._reader), column, margins=(0, 0, 0, 0))
+        self._back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_report)
+        self._name = control(ElidedLabel("", self), look="strong")
+        self._edit = control(IconButton("pencil", parent=self), tip=N_("Edit"), on=self.edit)
+        self._export = control(IconButton("download", parent=self), tip=N_("Save as a file…"), on=self.export)
+        self._delete = control(IconButton("trash-2", parent=self), tip=N_("Delete"), on=lambda: self.delete(self._open))
+        top = fill(QHBoxLayout(), self._back, (self._name, 1), self._edit, self._export, self._delete, spacing=0)
         self.view = MarkdownView(self)
         self.view.setObjectName("report-view")
-        self.editor = QPlainTextEdit(self)
-        self.editor.setObjectName("report-editor")
-        mark(self.editor, "mono")
-        self._warning = label("", "error", self, wrap=True)
-        self._warning.setObjectName("report-damaged")
-        self._accept = QPushButton(self)
-        self._accept.setObjectName("report-accept")
+        self.editor = control(QPlainTextEdit(self), "report-editor", look="mono", name=N_("Text of the report"))
+        self._warning = control(
+            label("", "error", self, wrap=True),
+            "report-damaged",
+            N_(
+                "This file is not as Atelier wrote it: another program changed it, or it is damaged. "
+                "Keep it as it is now, write it again, or restore a backup."
+            ),
+        )
+        self._accept = control(QPushButton(self), "report-accept", N_("Keep as it is"), on=self.accept)
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.editor)
         self._error = label("", "error", self, wrap=True)
         self._error.hide()
-        self._cancel, self._save = QPushButton(self), QPushButton(self)
-        self._save.setObjectName("report-save")
-        mark(self._save, "primary")
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._save)
-        column.body.addLayout(top)
-        column.body.addWidget(self._warning)
-        column.body.addWidget(self._accept, 0, Qt.AlignmentFlag.AlignLeft)
-        column.body.addWidget(self._pages, 1)
-        column.body.addWidget(self._error)
-        column.body.addLayout(buttons)
-        self._back.clicked.connect(lambda *_: self.close_report())
-        self._edit.clicked.connect(lambda *_: self.edit())
-        self._export.clicked.connect(lambda *_: self.export())
-        self._delete.clicked.connect(lambda *_: self.delete(self._open))
-        self._accept.clicked.connect(lambda *_: self.accept())
-        self._cancel.clicked.connect(lambda *_: self._set_editing(False))
-        self._save.clicked.connect(lambda *_: self.save())
+        self._cancel = control(QPushButton(self), "", N_("Cancel"), on=lambda: self._set_editing(False))
+        self._save = control(QPushButton(self), "report-save", N_("Save"), look="primary", on=self.save)
+        buttons = fill(QHBoxLayout(), 1, self._cancel, self._save)
+        fill(column.body, top, self._warning, (self._accept, 0, Qt.AlignmentFlag.AlignLeft), (self._pages, 1), self._error, buttons)
         self.editor.textChanged.connect(self._check)
         self._set_editing(False)
         return self._reader
 
     # showing ------------------------------------------------------------------------------------------------------------------------
-
-    def title(self) -> str:
-        return _("Reports")
 
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
@@ -136,7 +116,7 @@ class ReportsPane(Pane):
         self.jobs.start(self._load(self.workflow_id), "load")
 
     async def _load(self, workflow_id: str) -> None:
-        self._reports = await self.bridge.call(lambda a: a.reports.list(workflow_id)) if workflow_id else []
+        self._reports = await self.bridge.engine.reports.list(workflow_id) if workflow_id else []
         known = {report.name for report in self._reports}
         if self._open and self._open not in known and not self.editing:
             self._open = ""
@@ -149,11 +129,11 @@ class ReportsPane(Pane):
     async def _fetch(self, workflow_id: str, name: str) -> None:
         """Read a report's text; one that is not as it was written is shown all the same, and said to be so."""
         try:
-            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name)), False
+            text, damaged = await self.bridge.engine.reports.read(workflow_id, name), False
         except StorageError as error:
             if error.code != "damaged_file":
                 raise
-            text, damaged = await self.bridge.call(lambda a: a.reports.read(workflow_id, name, check=False)), True
+            text, damaged = await self.bridge.engine.reports.read(workflow_id, name, check=False), True
         self._text, self._damaged = text, damaged
         self.view.set_text(text)
 
@@ -175,23 +155,6 @@ class ReportsPane(Pane):
             self._stack.setCurrentWidget(self.list if count else self.empty)
 
     def retranslate(self) -> None:
-        self._back.describe(_("Back to the list"))
-        self._edit.describe(_("Edit"))
-        self._export.describe(_("Save as a file…"))
-        self._delete.describe(_("Delete"))
-        self._cancel.setText(_("Cancel"))
-        self._save.setText(_("Save"))
-        self._warning.setText(
-            _(
-                "This file is not as Atelier wrote it: another program changed it, or it is damaged. "
-                "Keep it as it is now, write it again, or restore a backup."
-            )
-        )
-        self._accept.setText(_("Keep as it is"))
-        self.list.setAccessibleName(_("Reports"))
-        self.view.setAccessibleName(_("Report"))
-        self.editor.setAccessibleName(_("Text of the report"))
-        self.empty.set_texts(_("No reports yet"), _("Reports that agents write appear here."))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
@@ -229,7 +192,7 @@ class ReportsPane(Pane):
         self.jobs.start(self._keep(self.workflow_id, self._open))
 
     async def _keep(self, workflow_id: str, name: str) -> None:
-        await self.bridge.call(lambda a: a.reports.accept(workflow_id, name))
+        await self.bridge.engine.reports.accept(workflow_id, name)
         await self._load(workflow_id)
 
     def _set_editing(self, on: bool) -> None:
@@ -257,7 +220,7 @@ class ReportsPane(Pane):
 
     async def _write(self, workflow_id: str, name: str, text: str) -> None:
         try:
-            await self.bridge.call(lambda a: a.reports.write(workflow_id, name, text))
+            await self.bridge.engine.reports.write(workflow_id, name, text)
         finally:
             self._save.setEnabled(True)
         self._set_editing(False)
@@ -269,17 +232,14 @@ class ReportsPane(Pane):
             self.jobs.once(("delete", name), lambda: self._remove(self.workflow_id, name))
 
     async def _remove(self, workflow_id: str, name: str) -> None:
-        text = await self.bridge.call(lambda a: a.reports.delete(workflow_id, name))
+        text = await self.bridge.engine.reports.delete(workflow_id, name)
         self._open = ""
         done = _("Report “{name}” deleted", name=name)
-
-        def undo() -> None:
-            self.jobs.once(("undo", name), lambda: self._write(workflow_id, name, text))
-
         if text is None:  # its file was gone before
             toast(self, done)
         else:
-            toast(self, done, _("Undo"), undo)
+            again = partial(self._write, workflow_id, name, text)
+            toast(self, done, _("Undo"), lambda: self.jobs.once(("undo", name), again))
         await self._load(workflow_id)
 
     def export(self) -> None:

@@ -13,6 +13,7 @@ from atelier_desk.desktop.panes.task_list import STATUS_WORDS
 from atelier_desk.desktop.panes.task_order import possible_dependencies
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import _
@@ -31,24 +32,20 @@ class TaskDialog(FormDialog):
         super().__init__(_("New task") if task is None else _("Edit task"), parent)
         self.setObjectName("task-dialog")
         self._task = task
-        self.name = QLineEdit(task.name if task else "", self)
+        self.name = control(QLineEdit(task.name if task else "", self), "task-name")
         self.name.setMaxLength(limits.TASK_NAME)
-        self.name.setObjectName("task-name")
         self.add_field(_("Name"), self.name)
-        self.description = QPlainTextEdit(task.description if task else "", self)
-        self.description.setObjectName("task-description")
+        self.description = control(QPlainTextEdit(task.description if task else "", self), "task-description")
         self.description.setTabChangesFocus(True)
         self.description.setFixedHeight(theme().px(84))
         self.add_field(_("Description"), self.description)
-        self.priority = QComboBox(self)
-        self.priority.setObjectName("task-priority")
+        self.priority = control(QComboBox(self), "task-priority")
         words = {1: _("1 – most urgent"), 3: _("3 – normal"), 5: _("5 – least urgent")}
         for value in range(limits.TASK_PRIORITY[0], limits.TASK_PRIORITY[1] + 1):
             self.priority.addItem(words.get(value, str(value)), value)
         self.priority.setCurrentIndex((task.priority if task else limits.TASK_PRIORITY_DEFAULT) - limits.TASK_PRIORITY[0])
         self.add_field(_("Priority"), self.priority)
-        self.status = QComboBox(self)
-        self.status.setObjectName("task-status")
+        self.status = control(QComboBox(self), "task-status")
         if task is not None:
             for status in TaskStatus:
                 self.status.addItem(_(STATUS_WORDS[status]), status)
@@ -65,8 +62,7 @@ class TaskDialog(FormDialog):
 
     def _add_duration(self, task: Task | None) -> None:
         """How long it took: only what is completed has taken its time."""
-        self.duration = QDoubleSpinBox(self)
-        self.duration.setObjectName("task-duration")
+        self.duration = control(QDoubleSpinBox(self), "task-duration")
         self.duration.setRange(0, MOST_MINUTES)
         self.duration.setDecimals(1)
         self.duration.setSingleStep(5)
@@ -88,8 +84,7 @@ class TaskDialog(FormDialog):
         self.duration.setEnabled(self.status.currentData() == TaskStatus.COMPLETED)
 
     def _add_dependencies(self, choices: list[Task], chosen: tuple[str, ...]) -> None:
-        self.dependencies = QListWidget(self)
-        self.dependencies.setObjectName("task-dependencies")
+        self.dependencies = control(QListWidget(self), "task-dependencies")
         for task in choices:
             item = QListWidgetItem(task.name, self.dependencies)
             item.setData(Qt.ItemDataRole.UserRole, task.id)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.empty import PaneEmpty
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.task_dialog import TaskDialog
 from atelier_desk.desktop.panes.task_list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.task_order import arrange, progress
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState, control, fill, say
 from atelier_desk.domain.stream import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -37,17 +37,18 @@ class TaskPane(Pane):
         self._tasks: list[Task] = []
         self._wanted = ""
         self._add = self.add_tool("plus", self.add)
-        self.bar = QProgressBar(self)
+        self.bar = control(QProgressBar(self), name=N_("Progress of the plan"))
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
-        self.empty = PaneEmpty("list-todo", self)
-        self.empty.on_button(self.add)
+        self.empty = EmptyState(
+            "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
+        )
+        self.empty.button.clicked.connect(lambda *_: self.add())
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
-        self.column.addWidget(self.bar)
-        self.column.addWidget(self._stack, 1)
+        fill(self.column, self.bar, (self._stack, 1))
         self.list.opened.connect(self.edit)
         self.list.toggled.connect(self.toggle)
         self.list.deleted.connect(self.delete)
@@ -55,19 +56,18 @@ class TaskPane(Pane):
         self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
+        say(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
+        say(self.list, name=N_("Tasks of this workflow"))
         self.retranslate()
         self._show()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    def title(self) -> str:
-        return _("Tasks")
-
     def reload(self) -> None:
         self.jobs.start(self._load(self.workflow_id), "load")
 
     async def _load(self, workflow_id: str) -> None:
-        tasks: list[Task] = await self.bridge.call(lambda a: a.tasks.list(workflow_id)) if workflow_id else []
+        tasks = await self.bridge.engine.tasks.list(workflow_id) if workflow_id else []
         if workflow_id == self.workflow_id:
             self._tasks = tasks
             self._show()
@@ -95,10 +95,6 @@ class TaskPane(Pane):
         self.empty.button.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
-        self._add.describe(_("Add a task"), "Ctrl+Shift+N")
-        self.list.setAccessibleName(_("Tasks of this workflow"))
-        self.bar.setAccessibleName(_("Progress of the plan"))
-        self.empty.set_texts(_("No tasks yet"), _("The agent's plan appears here, and you can add to it."), _("Add a task"))
         self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
@@ -110,50 +106,37 @@ class TaskPane(Pane):
         """Open the form of a new task."""
         if self.workflow_id:
             workflow_id = self.workflow_id
-            self._open_form(None, lambda fields: lambda a: a.tasks.create(workflow_id, **fields))
+            self._open_form(None, lambda fields: self.bridge.engine.tasks.create(workflow_id, **fields))
 
     def edit(self, task_id: str) -> None:
         """Open the form of a task."""
         task = self._task(task_id)
         if task is not None:
-            self._open_form(task, lambda fields: lambda a: self._change(a, task, fields))
+            self._open_form(task, lambda fields: self.bridge.engine.tasks.edit(task, **fields))
 
-    def _open_form(self, task: Task | None, work: Callable[[dict[str, Any]], Callable[[Any], Any]]) -> None:
+    def _open_form(self, task: Task | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Task]]) -> None:
         dialog = TaskDialog(self._tasks, task, self.window())
 
         async def save(fields: dict[str, Any]) -> None:
             try:
-                saved = await self.bridge.call(work(fields))
+                saved = await work(fields)
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
             dialog.close_done()
-            self._wanted = getattr(saved, "id", "")
+            self._wanted = saved.id
             self.reload()
 
         dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
-    @staticmethod
-    async def _change(atelier: Any, task: Task, fields: dict[str, Any]) -> Any:
-        """Save the changed fields, then the status, which may depend on the dependencies, then how long it took: completing measures it."""
-        status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
-        changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
-        if changed:
-            await atelier.tasks.update(task.workflow_id, task.id, **changed)
-        if status is not task.status:
-            await atelier.tasks.set_status(task.workflow_id, task.id, status)
-        if taken is not None:
-            await atelier.tasks.update(task.workflow_id, task.id, duration_ms=taken)
-        return task
-
     def _update(self, task_id: str, fields: dict[str, Any]) -> None:
         workflow_id = self.workflow_id
-        self._do(lambda a: a.tasks.update(workflow_id, task_id, **fields))
+        self._do(self.bridge.engine.tasks.update(workflow_id, task_id, **fields))
 
     def set_status(self, task_id: str, status: TaskStatus) -> None:
         workflow_id = self.workflow_id
-        self._do(lambda a: a.tasks.set_status(workflow_id, task_id, status))
+        self._do(self.bridge.engine.tasks.set_status(workflow_id, task_id, status))
 
     def toggle(self, task_id: str) -> None:
         """Done becomes to do, anything else becomes done."""
@@ -165,7 +148,7 @@ class TaskPane(Pane):
     def _move(self, task_id: str, after: str) -> None:
         workflow_id = self.workflow_id
         self._wanted = task_id
-        self._do(lambda a: a.tasks.move(workflow_id, task_id, after))
+        self._do(self.bridge.engine.tasks.move(workflow_id, task_id, after))
 
     def delete(self, task_id: str) -> None:
         """Delete a task and offer to undo it."""
@@ -174,20 +157,20 @@ class TaskPane(Pane):
             self.jobs.once(("delete", task.id), lambda: self._delete(task))
 
     async def _delete(self, task: Task) -> None:
-        deleted = await self.bridge.call(lambda a: a.tasks.delete(task.workflow_id, task.id))
+        deleted = await self.bridge.engine.tasks.delete(task.workflow_id, task.id)
         toast(self, _("Task “{name}” deleted", name=task.name), _("Undo"), lambda: self._undelete(deleted))
         await self._load(task.workflow_id)
 
     def _undelete(self, task: Task) -> None:
         self._wanted = task.id
-        self._do(lambda a: a.tasks.restore(task))
+        self._do(self.bridge.engine.tasks.restore(task))
 
-    def _do(self, work: Callable[[Any], Any]) -> None:
+    def _do(self, work: Coroutine[Any, Any, object]) -> None:
         """Do it and read the tasks again, also when it was refused: what is on screen must be true."""
 
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work
             finally:
                 self.reload()
 

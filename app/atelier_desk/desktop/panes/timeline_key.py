@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.timeline_paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.i18n import N_, _
 
 _KEYS = (
@@ -29,6 +29,7 @@ class TimelineKey(Translated, QWidget):
         self._room = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self.updateGeometry)
+        say(self, name=N_("Meaning of the colours"))
         self.retranslate()
 
     def set_room(self, width: int) -> None:
@@ -80,6 +81,5 @@ class TimelineKey(Translated, QWidget):
         painter.end()
 
     def retranslate(self) -> None:
-        self.setAccessibleName(_("Meaning of the colours"))
         self.updateGeometry()
         self.update()

@@ -16,8 +16,8 @@ from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dr
 from atelier_desk.desktop.replay.words import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import Translated
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team_views import Span, Timeline, TimelineRun
@@ -53,6 +53,7 @@ class TimelineList(Translated, QListWidget):
         self._spans: list[Span] = []
         self.currentRowChanged.connect(self._on_row)
         self.itemActivated.connect(lambda item: self.span_activated.emit(self._spans[item.data(KeyRole)]))
+        say(self, name=N_("Timeline as a list"))
         self.retranslate()
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
@@ -112,7 +113,6 @@ class TimelineList(Translated, QListWidget):
             self.menu_wanted.emit(place)
 
     def retranslate(self) -> None:
-        self.setAccessibleName(_("Timeline as a list"))
         if self._timeline is not None and self._now is not None:
             runs = {run.run_id: run for run in self._timeline.runs}
             for number, span in enumerate(self._spans):

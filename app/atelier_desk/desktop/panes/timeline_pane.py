@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
 
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.timeline_key import TimelineKey
 from atelier_desk.desktop.panes.timeline_list import TimelineList
 from atelier_desk.desktop.panes.timeline_view import ZOOM, TimelineView
-from atelier_desk.desktop.panes.turns import TurnPicker, read_turns
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel
+from atelier_desk.desktop.panes.turns import TurnPicker
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, control, fill, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -72,9 +71,10 @@ class TimelinePane(SeenPane):
         ):
             button.setObjectName(f"timeline-{name}")
         self.view, self.list = TimelineView(self), TimelineList(self)
-        self.empty = PaneEmpty("chart-gantt", self)
-        self.status = ElidedLabel("", self)
-        mark(self.status, "small")
+        self.empty = EmptyState(
+            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did when appears here while it works."), parent=self
+        )
+        self.status = control(ElidedLabel("", self), look="small")
         self.key = TimelineKey(self)
         below = self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         below.addWidget(self.status, 1)
@@ -82,10 +82,15 @@ class TimelinePane(SeenPane):
         self.stack = QStackedWidget(self)
         for widget in (self.empty, self.view, self.list):
             self.stack.addWidget(widget)
-        self.column.addWidget(self.stack, 1)
-        self.column.addLayout(below)
+        fill(self.column, (self.stack, 1), below)
         self.column.setSpacing(4)
         self._connect()
+        say(self.heading, N_("TIMELINE"))
+        say(self._in, tip=N_("Zoom in"), keys="+")
+        say(self._out, tip=N_("Zoom out"), keys="-")
+        say(self._fit, tip=N_("Show the whole run"), keys="0")
+        say(self._as_list, tip=N_("Show as a list"))
+        say(self._replay, tip=N_("Replay this run"))
         self.retranslate()
 
     def _connect(self) -> None:
@@ -96,9 +101,6 @@ class TimelinePane(SeenPane):
         self.list.menu_wanted.connect(self._show_menu)
         self.view.activated.connect(self._open)
         self.list.span_activated.connect(self._open)
-
-    def title(self) -> str:
-        return _("Timeline")
 
     # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
@@ -127,13 +129,10 @@ class TimelinePane(SeenPane):
     async def read(self, workflow_id: str) -> None:
         wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
         self._turns_stale = False
-
-        async def read(atelier: Any) -> tuple[Any, Any]:
-            turns = await read_turns(atelier, workflow_id) if known is None else known
-            root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
-            return turns, await atelier.teams.timeline(root) if root else None
-
-        turns, timeline = await self.bridge.call(read)
+        teams = self.bridge.engine.teams
+        turns = await teams.turns(workflow_id) if known is None else known
+        root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+        timeline = await teams.timeline(root) if root else None
         if workflow_id == self.workflow_id:
             self.turn.set_turns(turns)
             self.timeline = timeline
@@ -228,11 +227,4 @@ class TimelinePane(SeenPane):
             self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
 
     def retranslate(self) -> None:
-        self.heading.setText(_("TIMELINE"))
-        self._in.describe(_("Zoom in"), "+")
-        self._out.describe(_("Zoom out"), "-")
-        self._fit.describe(_("Show the whole run"), "0")
-        self._as_list.describe(_("Show as a list"))
-        self._replay.describe(_("Replay this run"))
-        self.empty.set_texts(_("Nothing has run yet"), _("What each agent did when appears here while it works."))
         self._show()

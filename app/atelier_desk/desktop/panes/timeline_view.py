@@ -26,9 +26,9 @@ from atelier_desk.desktop.panes.timeline_scene import Bar, Lane, Scene, SpanKey,
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.replay.words import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.domain.base import utc_now
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team_views import Span, Timeline, TimelineRun
@@ -76,6 +76,7 @@ class TimelineView(Translated, QAbstractScrollArea):
         self._clock.timeout.connect(self._lay_out)
         self.now = utc_now
         theme().changed.connect(self._lay_out)
+        say(self, name=N_("Timeline of the run"))
         self.retranslate()
 
     # -- content --------------------------------------------------------------------------------------------------------------
@@ -359,7 +360,6 @@ class TimelineView(Translated, QAbstractScrollArea):
         self.viewport().update()
 
     def retranslate(self) -> None:
-        self.setAccessibleName(_("Timeline of the run"))
         self._describe_chosen()
         self.viewport().update()
 

@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from atelier_desk.desktop.panes.wording import clock_time
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated
-from atelier_desk.i18n import _
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn of the branch in view: its root run, its place from 1, and when it began."""
-
-    run_id: str
-    number: int
-    began: datetime
-
-
-async def read_turns(atelier: Any, workflow_id: str) -> list[Turn]:
-    """On the engine's loop: the turns of the branch in view, oldest first."""
-    workflow = await atelier.workflows.get(workflow_id)
-    if not workflow.head_run_id:
-        return []
-    runs = {run.id: run for run in await atelier.repos.runs.list(workflow_id) if run.parent_run_id is None}
-    chain = []
-    at = workflow.head_run_id
-    while at in runs and at not in chain:
-        chain.append(at)
-        at = runs[at].previous_run_id or ""
-    return [Turn(run_id, number, runs[run_id].created_at) for number, run_id in enumerate(reversed(chain), 1)]
+from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.engine.services.team_views import Turn
+from atelier_desk.i18n import N_, _
 
 
 class TurnPicker(Translated, QComboBox):
@@ -53,7 +26,7 @@ class TurnPicker(Translated, QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        mark(self, "chip-plain")
+        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the conversation"))
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.turns: list[Turn] = []
         self.wanted = ""
@@ -91,5 +64,3 @@ class TurnPicker(Translated, QComboBox):
             self.addItem(_("Turn {number} · {time}", number=turn.number, time=clock_time(turn.began)), turn.run_id)
         self._choose()
         self.setVisible(len(self.turns) > 1)
-        self.setAccessibleName(_("Turn"))
-        self.setToolTip(_("Turn of the conversation"))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, 
 
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import fill
 from atelier_desk.domain import limits
 from atelier_desk.i18n import _
 
@@ -50,11 +51,7 @@ class AnswerField(QWidget):
         self._counter = QLabel(self)
         self._counter.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._counter.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(self.editor)
-        column.addWidget(self._counter)
+        fill(QVBoxLayout(self), self.editor, self._counter, margins=(0, 0, 0, 0), spacing=4)
         self.editor.textChanged.connect(self._text_changed)
         self.editor.document().documentLayout().documentSizeChanged.connect(self._grow)
         theme().changed.connect(self._grow)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QSho
 from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
@@ -23,9 +23,10 @@ from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -78,22 +79,18 @@ class ApprovalCard(Translated, QFrame):
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SIDE, 10, SIDE, SIDE)
-        self._column.setSpacing(8)
+        self._column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=8)
         self.head = ApprovalHeader(self)
         self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
         self._column.addWidget(self.head)
-        self._area = QScrollArea(self)
-        self._area.setObjectName("approval-scroll")
+        self._area = control(QScrollArea(self), "approval-scroll")
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._make_body())
         self._column.addWidget(self._area, 1)
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName("approval-error")
+        self._error = control(label("", "error", self, wrap=True), "approval-error")
         self._error.hide()
         loosen(self._error)
         self._column.addWidget(self._error)
@@ -107,37 +104,25 @@ class ApprovalCard(Translated, QFrame):
         body = self._body = Body(self)
         mark(body, "plain")
         body.relaid.connect(self._refit)
-        column = QVBoxLayout(body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        self._why = label("", "muted", body, wrap=True)
-        self._why.setObjectName("approval-why")
-        self._decision = label("", "", body, wrap=True)
-        self._decision.setObjectName("approval-decision")
-        column.addWidget(self._decision)
-        column.addWidget(self._why)
+        self._why = control(label("", "muted", body, wrap=True), "approval-why")
+        self._decision = control(label("", "", body, wrap=True), "approval-decision")
         self._details = ApprovalDetails(self.request, body)
-        column.addWidget(self._details)
         self._details.setVisible(self._details.there)
         shown = self.request.arguments if self.request.edited is None else self.request.edited
         self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self._refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        column.addWidget(self.arguments)
-        column.addStretch(1)
+        fill(QVBoxLayout(body), self._decision, self._why, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
         return body
 
     def _footer(self) -> QBoxLayout:
-        self._reject, self._approve, self._more = QPushButton(self), QPushButton(self), QPushButton(self)
+        self._reject = control(QPushButton(self), on=self.reject)
+        self._approve = control(QPushButton(self), look="primary", on=self.approve)
+        self._more = control(QPushButton(self), look="primary", on=self._open_menu)
         for button, name in ((self._reject, "approval-reject"), (self._approve, "approval-approve"), (self._more, "approval-scope")):
             button.setObjectName(name)
             button.setAutoDefault(False)
-        mark(self._approve, "primary")
-        mark(self._more, "primary")
-        self._reject.clicked.connect(lambda *_: self.reject())
-        self._approve.clicked.connect(lambda *_: self.approve())
-        self._more.clicked.connect(lambda *_: self._open_menu())
         pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         pair.setSpacing(2)
         pair.addWidget(self._approve, 1)
@@ -255,8 +240,11 @@ class ApprovalCard(Translated, QFrame):
         self._check()
 
     async def _refusal(self, arguments: dict[str, Any]) -> str:
-        found: str = await self._bridge.call(lambda a: refusal(a, self.request.tool, arguments))
-        return found
+        try:
+            await self._bridge.engine.tools.check(self.request.tool, arguments)
+        except ToolError as error:
+            return refusal(error)
+        return ""
 
     def _open_menu(self) -> None:
         menu = self.scope_menu()

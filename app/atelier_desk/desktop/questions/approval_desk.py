@@ -16,16 +16,17 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.payloads import ValidationRequired, ValidationResponse
+from atelier_desk.domain.stream import StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-TICK_MS = 1_000
 LONGEST_MS = 2_000
 """Most time one tick counts: a machine that slept did not show the card."""
 RELOAD_MS = 200
@@ -69,11 +70,9 @@ class ApprovalDesk(QObject):
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
-        self._seen_since: dict[str, float] = {}
         self._reading = asyncio.Lock()
-        self._timer = QTimer(self)
-        self._timer.setInterval(TICK_MS)
-        self._timer.timeout.connect(self.tick)
+        self._clock = VisibleTime(self, lambda: self.monotonic(), self._in_sight, self._count, LONGEST_MS)
+        self._clock.timeout.connect(self.tick)
         self._reload_timer = Soon(self, RELOAD_MS, self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
@@ -96,18 +95,18 @@ class ApprovalDesk(QObject):
     def __len__(self) -> int:
         return len(self._requests)
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "approval" or (topic == "workflow" and self._requests):
             self._reload_timer.ask()
 
     def on_stream(self, event: StreamEvent) -> None:
         """A request came, was asked again, or was decided."""
-        if event.chunk_type in (ChunkType.VALIDATION_REQUIRED, ChunkType.VALIDATION_RESPONSE):
-            self.jobs.start(self._fetch(str(event.data.get("validation_id", ""))))
+        if isinstance(data := event.payload, ValidationRequired | ValidationResponse):
+            self.jobs.start(self._fetch(data.validation_id))
 
     async def _reload(self) -> None:
         async with self._reading:
-            found = await self._bridge.call(lambda a: a.approvals.pending())
+            found = await self._bridge.engine.approvals.pending()
             waiting = {each.id: each for each in found or ()}
             gone = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
@@ -132,7 +131,7 @@ class ApprovalDesk(QObject):
     async def _take(self, request_id: str) -> ApprovalRequest | None:
         """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
         try:
-            request: ApprovalRequest | None = await self._bridge.call(lambda a: a.approvals.get(request_id))
+            request: ApprovalRequest | None = await self._bridge.engine.approvals.get(request_id)
         except NotFoundError:
             self._requests.pop(request_id, None)
             self.updated.emit(request_id)
@@ -161,12 +160,12 @@ class ApprovalDesk(QObject):
         rule: AllowRule | None = None,
     ) -> None:
         """Allow; whatever the engine raises comes out, and the request stays as it was."""
-        await self._bridge.call(lambda a: a.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule))
+        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule)
         await self._fetch(request_id)
 
     async def reject(self, request_id: str, note: str = "") -> None:
         """Refuse, with a reason for the agent."""
-        await self._bridge.call(lambda a: a.approvals.reject(request_id, note=note))
+        await self._bridge.engine.approvals.reject(request_id, note=note)
         await self._fetch(request_id)
 
     def draft(self, request_id: str) -> Draft:
@@ -195,29 +194,20 @@ class ApprovalDesk(QObject):
 
     def look(self) -> None:
         """A card was shown or hidden: time counts from now on, or up to now."""
-        now, visible = self.monotonic(), self._in_sight()
-        self._seen_since = {key: self._seen_since.get(key, now) for key in visible}
+        self._clock.look()
 
     def tick(self) -> None:
         """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
-        now = self.monotonic()
-        for request_id in self._in_sight():
-            since = self._seen_since.get(request_id, now)
-            passed = min(round((now - since) * 1000), LONGEST_MS)
-            if passed > 0:
-                self._count(request_id, passed)
-            self._seen_since[request_id] = now
-        self.look()
+        self._clock.count()
 
     def _time(self) -> None:
         """Turn the clock only while it has something to count."""
         if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
             self.look()
-            if not self._timer.isActive():
-                self._timer.start()
+            if not self._clock.isActive():
+                self._clock.start()
         else:
-            self._timer.stop()
-            self._seen_since.clear()
+            self._clock.halt()
 
     def _in_sight(self) -> list[str]:
         """Requests with a timeout of which a card can really be seen now, each once."""
@@ -235,7 +225,7 @@ class ApprovalDesk(QObject):
         self.jobs.start(self._report(request_id, ms))
 
     async def _report(self, request_id: str, ms: int) -> None:
-        left = await self._bridge.call(lambda a: a.approvals.seen(request_id, ms))
+        left = await self._bridge.engine.approvals.seen(request_id, ms)
         if not left:  # it ran out, or was decided elsewhere
             await self._fetch(request_id)
 

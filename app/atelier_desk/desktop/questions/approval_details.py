@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.i18n import _
 
@@ -18,9 +18,7 @@ class ApprovalDetails(Translated, QWidget):
     def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("approval-details")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(6)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
         self._details = request.details
         self.retranslate()
 
@@ -53,8 +51,7 @@ class ApprovalDetails(Translated, QWidget):
         card = Card(self, "card-sunken", (10, 8, 10, 8))
         length = int(details.get("prompt_length") or len(preview))
         cut = length > len(preview) and not preview.endswith("…")
-        text = label(f"{preview}…" if cut else preview, "", card, wrap=True)
-        text.setObjectName("approval-prompt")
+        text = control(label(f"{preview}…" if cut else preview, "", card, wrap=True), "approval-prompt")
         card.body.addWidget(text)
         if length > len(preview):
             card.body.addWidget(
@@ -87,11 +84,9 @@ class ApprovalDetails(Translated, QWidget):
             self._item(f"approval-action-{place}", f"{place}. {action.get('description', '')}", "", who, "small")
 
     def _item(self, name: str, first: str, first_variant: str, second: str, second_variant: str) -> None:
-        card = Card(self, "card-sunken", (10, 8, 10, 8))
-        card.setObjectName(name)
+        card = control(Card(self, "card-sunken", (10, 8, 10, 8)), name)
         card.body.setSpacing(2)
-        card.body.addWidget(label(first, first_variant, card, wrap=True))
-        card.body.addWidget(label(second, second_variant, card, wrap=True))
+        fill(card.body, label(first, first_variant, card, wrap=True), label(second, second_variant, card, wrap=True))
         self._column.addWidget(card)
 
 

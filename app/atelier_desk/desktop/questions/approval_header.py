@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QVBo
 
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.questions import approval_wording as wording
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.i18n import _
 
@@ -38,18 +38,16 @@ class ApprovalHeader(QWidget):
         super().__init__(parent)
         self._waits = True
         self._icon = QLabel(self)
-        self._title = label("", "strong", self, wrap=True)
-        self._title.setObjectName("approval-title")
-        self._lineage = label("", "small", self, wrap=True)
-        self._lineage.setObjectName("approval-lineage")
-        for text in (self._title, self._lineage):
+        self._title = control(label("", "strong", self, wrap=True), "approval-title")
+        self._call = control(label("", "muted", self, wrap=True), "approval-summary")
+        self._lineage = control(label("", "small", self, wrap=True), "approval-lineage")
+        for text in (self._title, self._call, self._lineage):
             loosen(text)
-        self._place = ElidedLabel("", self)
-        mark(self._place, "small")
-        self.show_button = IconButton("message-square", parent=self, size=13)
-        self.show_button.setObjectName("approval-show")
-        self.show_button.clicked.connect(lambda *_: self.show_wanted.emit())
-        self._risk, self._time, self._state = Pill("", "", self), Pill("", "", self), Pill("", "", self)
+        self._place = control(ElidedLabel("", self), look="small")
+        self.show_button = control(IconButton("message-square", parent=self, size=13), "approval-show", on=lambda: self.show_wanted.emit())
+        self._risk = Pill("", "", self)
+        self._time = Pill("", "", self)
+        self._state = Pill("", "", self)
         for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
             pill.setObjectName(name)
         self._lay_out()
@@ -67,25 +65,17 @@ class ApprovalHeader(QWidget):
         self._top.addWidget(self._title, 1)
         self._top.addLayout(pills)
         self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
-        line = QHBoxLayout()
-        line.setSpacing(8)
-        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(self._top, 1)
-        below = QHBoxLayout()
-        below.setSpacing(4)
-        below.addWidget(self._place, 1)
-        below.addWidget(self.show_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(line)
-        column.addWidget(self._lineage)
-        column.addLayout(below)
+        line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._top, 1), spacing=8)
+        below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
+        fill(QVBoxLayout(self), line, self._call, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
 
     def show_request(self, request: ApprovalRequest, where: str) -> None:
         """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
+        told = wording.summary(request)
+        self._call.setText(told)
+        self._call.setVisible(bool(told))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
         self._place.setText(f"{where} · {ago(request.created_at)}")

@@ -21,7 +21,6 @@ from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.tools.sections import SectionRegistry
 
 _MCP = "mcp__"
-_SECTIONS = SectionRegistry()
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
 _RISK_KINDS: dict[RiskName, PillKind] = {"low": "ok", "medium": "warn", "high": "err"}
 _SELECTIVE = {
@@ -57,6 +56,12 @@ def tool_name(request: ApprovalRequest) -> str:
     """The tool without its server's prefix, with its operation: ``TodoTool · create``."""
     name = bare_tool(request.tool)
     return f"{name} · {request.operation}" if request.operation else name
+
+
+def summary(request: ApprovalRequest) -> str:
+    """The call in a line, in the words of its tool: ``Tasks · New task: …``."""
+    shown = request.presentation
+    return " · ".join(filter(None, (_(shown.title), shown.summary.localized(_))))
 
 
 def bare_tool(name: str) -> str:
@@ -105,7 +110,8 @@ def lineage(above: Iterable[Ancestor], agent: str) -> str:
 
 def section_name(section: str) -> str:
     """A section in the reader's words; an unknown one by its id."""
-    return _(_SECTIONS.get(section).name) if _SECTIONS.has(section) else section
+    known = SectionRegistry()
+    return _(known.get(section).name) if known.has(section) else section
 
 
 def rule_text(rule: AllowRule) -> str:

@@ -44,20 +44,11 @@ def parse(text: str) -> tuple[dict[str, Any] | None, str]:
     return found, ""
 
 
-def refusal(atelier: Any, tool: str, arguments: Mapping[str, Any]) -> str:
-    """Why the tool does not take these arguments, empty when it does or is not known. Runs on the engine's side."""
-    from atelier_desk.tools.validation import InvalidArgumentsError, validate
+def refusal(error: ToolError) -> str:
+    """Why the tool does not take some arguments."""
+    from atelier_desk.tools.validation import InvalidArgumentsError
 
-    known = atelier.registry.get_tool(tool)
-    if known is None:
-        return ""
-    try:
-        validate(known, arguments)
-    except InvalidArgumentsError as error:
-        return error.explained(number)
-    except ToolError as error:
-        return error.localized(_)
-    return ""
+    return error.explained(number) if isinstance(error, InvalidArgumentsError) else error.localized(_)
 
 
 class _RefusedError(ValueError):

@@ -9,11 +9,11 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.i18n import _
 
 SHOWN_CHARS = 20_000
@@ -77,34 +77,22 @@ class ArgumentsView(Translated, QWidget):
         self._show_state()
 
     def _build(self) -> None:
-        self.fold, self.copy, self.edit = QPushButton(self), QPushButton(self), QPushButton(self)
+        self.fold = control(QPushButton(self), on=lambda: self.set_opened(not self._opened))
+        self.copy = control(QPushButton(self), on=self._copy)
+        self.edit = control(QPushButton(self), on=lambda: self.undo() if self._editing else self.begin())
         for button, name in ((self.fold, "approval-arguments-fold"), (self.copy, "approval-arguments-copy"), (self.edit, "approval-edit")):
             button.setObjectName(name)
             mark(button, "fold" if button is self.fold else "quiet")
         self.text = _Text(self)
         self.text.setObjectName("approval-arguments")
         self._cut = label("", "small", self, wrap=True)
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName("approval-arguments-error")
-        pair = QHBoxLayout()
-        pair.setSpacing(0)
-        pair.addStretch(1)
-        pair.addWidget(self.copy)
-        pair.addWidget(self.edit)
+        self._error = control(label("", "error", self, wrap=True), "approval-arguments-error")
+        pair = fill(QHBoxLayout(), 1, self.copy, self.edit, spacing=0)
         head = self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         head.setSpacing(0)
         head.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         head.addLayout(pair, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(head)
-        column.addWidget(self.text)
-        column.addWidget(self._cut)
-        column.addWidget(self._error)
-        self.fold.clicked.connect(lambda *_: self.set_opened(not self._opened))
-        self.copy.clicked.connect(lambda *_: self._copy())
-        self.edit.clicked.connect(lambda *_: self.undo() if self._editing else self.begin())
+        fill(QVBoxLayout(self), head, self.text, self._cut, self._error, margins=(0, 0, 0, 0), spacing=4)
         self.text.textChanged.connect(self._text_changed)
         self.text.cursorPositionChanged.connect(lambda: self.caret_moved.emit() if self._editing else None)
         self.text.document().documentLayout().documentSizeChanged.connect(self._grow)

@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.i18n import _
@@ -58,54 +58,34 @@ class QuestionDialog(QDialog):
     # building ---------------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        self._card = QFrame(self)
-        mark(self._card, "card-raised")
-        outer.addWidget(self._card)
-        column = self._column = QVBoxLayout(self._card)
-        column.setContentsMargins(24, 20, 24, 20)
-        column.setSpacing(12)
-        column.addLayout(self._header())
-        self._lineage = label("", "small", self, wrap=True)
-        self._lineage.setObjectName("question-lineage")
+        self._card = control(QFrame(self), look="card-raised")
+        fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
+        column = self._column = fill(QVBoxLayout(self._card), self._header(), margins=(24, 20, 24, 20), spacing=12)
+        self._lineage = control(label("", "small", self, wrap=True), "question-lineage")
         self._lineage.setVisible(bool(self.question.lineage))
         column.addWidget(self._lineage)
-        self._body = QScrollArea(self)
-        self._body.setObjectName("question-scroll")
+        self._body = control(QScrollArea(self), "question-scroll")
         self._body.setWidgetResizable(True)
         self._body.setFrameShape(QFrame.Shape.NoFrame)
         self._body.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._body.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._body.setWidget(self._make_content())
         column.addWidget(self._body, 1)
-        self._error = QLabel(self)
-        self._error.setObjectName("question-error")
+        self._error = control(QLabel(self), "question-error", look="error")
         self._error.setWordWrap(True)
-        mark(self._error, "error")
         self._error.hide()
-        column.addWidget(self._error)
-        column.addLayout(self._footer())
+        fill(column, self._error, self._footer())
 
     def _header(self) -> QBoxLayout:
         row = self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
-        self._title = QLabel(self)
-        self._title.setObjectName("question-title")
+        self._title = control(QLabel(self), "question-title", look="title")
         self._title.setWordWrap(True)
-        mark(self._title, "title")
-        self._time = Pill("", "", self)
-        self._time.setObjectName("question-time")
+        self._time = control(Pill("", "", self), "question-time")
         self._time.hide()
-        self._count = Pill("", "warn", self)
-        self._count.setObjectName("question-place")
-        pills = QHBoxLayout()
-        pills.setSpacing(8)
-        pills.addWidget(self._time)
-        pills.addWidget(self._count)
-        pills.addStretch(1)
-        row.addWidget(self._title, 1)
-        row.addLayout(pills)
+        self._count = control(Pill("", "warn", self), "question-place")
+        pills = fill(QHBoxLayout(), self._time, self._count, 1, spacing=8)
+        fill(row, (self._title, 1), pills)
         return row
 
     def _make_content(self) -> QWidget:
@@ -113,21 +93,16 @@ class QuestionDialog(QDialog):
         content = self._content = Body(self)
         mark(content, "plain")
         content.relaid.connect(self._refit)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        self._text = QLabel(spec.question, content)
-        self._text.setObjectName("question-text")
+        self._text = control(QLabel(spec.question, content), "question-text")
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        column.addWidget(self._text)
+        column = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0), spacing=10)
         self.context: MarkdownView | None = None
         if spec.context:
-            self._context_caption = label("", "small", content)
-            self._context_caption.setObjectName("question-context-caption")
+            self._context_caption = control(label("", "small", content), "question-context-caption")
             column.addWidget(self._context_caption)
             box = Card(content, "card-sunken")
             self.context = MarkdownView(box, fit_height=True)
@@ -147,20 +122,19 @@ class QuestionDialog(QDialog):
         if spec.question_type is not QuestionType.CHECKBOX:
             self.answer = AnswerField(3 if spec.question_type is QuestionType.TEXT else 1, content)
             self.answer.changed.connect(self._check)
-            self._answer_caption = label("", "small", content)
-            self._answer_caption.setObjectName("question-answer-caption")
+            self._answer_caption = control(label("", "small", content), "question-answer-caption")
             self._answer_caption.setBuddy(self.answer.editor)
-            column.addWidget(self._answer_caption)
-            column.addWidget(self.answer)
+            fill(column, self._answer_caption, self.answer)
         column.addStretch(1)
         return content
 
     def _footer(self) -> QBoxLayout:
         row = self._bottom = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
-        self._hint = ElidedLabel("", self)
-        mark(self._hint, "muted")
-        self._skip, self._later, self._submit = QPushButton(self), QPushButton(self), QPushButton(self)
+        self._hint = control(ElidedLabel("", self), look="muted")
+        self._skip = control(QPushButton(self), on=self._press_skip)
+        self._later = control(QPushButton(self), on=self.reject)
+        self._submit = control(QPushButton(self), on=self._press_submit)
         for button, name, variant in (
             (self._skip, "question-skip", "ghost"),
             (self._later, "question-later", ""),
@@ -170,19 +144,11 @@ class QuestionDialog(QDialog):
             button.setAutoDefault(False)
             if variant:
                 mark(button, variant)
-        self._skip.clicked.connect(self._press_skip)
-        self._later.clicked.connect(self.reject)
-        self._submit.clicked.connect(self._press_submit)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
-        pair = QHBoxLayout()
-        pair.setSpacing(8)
-        pair.addWidget(self._later)
-        pair.addWidget(self._submit)
-        buttons.addWidget(self._skip)
-        buttons.addLayout(pair)
-        row.addWidget(self._hint, 1)
-        row.addLayout(buttons)
+        pair = fill(QHBoxLayout(), self._later, self._submit, spacing=8)
+        fill(buttons, self._skip, pair)
+        fill(row, (self._hint, 1), buttons)
         return row
 
     def _restore(self, draft: QuestionAnswer) -> None:

@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.team.model import turn_tree
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream import ChunkType, StreamEvent
-from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+from atelier_desk.domain.payloads import SubAgentAnswer, SubAgentComplete, SubAgentQuestion
+from atelier_desk.domain.stream import StreamEvent, Topic
+from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.team_views import AgentNode
 
 RELOAD_MS = 200
-_CLOSING = (ChunkType.SUB_AGENT_ANSWER, ChunkType.SUB_AGENT_COMPLETE, ChunkType.SUB_AGENT_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,19 @@ class ParentQuestions(QObject):
 
     async def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent in its parent's place; whatever the engine raises comes out."""
-        await self._bridge.call(lambda a: a.runs.answer_child(run_id, text))
+        await self._bridge.engine.runs.answer_child(run_id, text)
         self._close(run_id)
 
     def on_stream(self, event: StreamEvent) -> None:
         """A sub-agent asked, got its answer, or is over."""
-        run_id = str(event.data.get("sub_agent_id", ""))
-        if event.chunk_type is ChunkType.SUB_AGENT_QUESTION:
-            self._asking[run_id] = event.seq
-            self.jobs.start(self._asked(run_id, event))
-        elif event.chunk_type in _CLOSING:
-            self._close(run_id)
+        data = event.payload
+        if isinstance(data, SubAgentQuestion):
+            self._asking[data.sub_agent_id] = event.seq
+            self.jobs.start(self._asked(data, event))
+        elif isinstance(data, SubAgentAnswer | SubAgentComplete):
+            self._close(data.sub_agent_id)
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         """A workflow that is deleted takes its agents' questions along."""
         if topic == "workflow" and self._open:
             self._reload_timer.ask()
@@ -103,18 +103,16 @@ class ParentQuestions(QObject):
         if self._open.pop(run_id, None) is not None:
             self.changed.emit()
 
-    async def _asked(self, run_id: str, event: StreamEvent) -> None:
-        data = event.data
+    async def _asked(self, data: SubAgentQuestion, event: StreamEvent) -> None:
+        run_id = data.sub_agent_id
         lineage: tuple[str, ...] = (event.agent_name,) if event.agent_name else ()
         async with self._reading:
             if event.depth > 0:  # the event names the parent alone
-                tree = await self._bridge.call(lambda a: _tree(a, event.workflow_id, event.correlation_id))
+                tree = await turn_tree(self._bridge, event.workflow_id, event.correlation_id)
                 lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
             if self._asking.get(run_id) != event.seq:
                 return
-            asked = ParentQuestion(
-                run_id, event.workflow_id, str(data.get("sub_agent_name", "")), str(data.get("question", "")), lineage, event.time
-            )
+            asked = ParentQuestion(run_id, event.workflow_id, data.sub_agent_name, data.question, lineage, event.time)
             self._open[run_id] = asked
         self.asked.emit(asked)
         self.changed.emit()
@@ -122,29 +120,10 @@ class ParentQuestions(QObject):
     async def _reload(self) -> None:
         async with self._reading:
             self._answered.clear()
-            found: list[ParentQuestion] = await self._bridge.call(waiting)
+            found = [each for key, tree in (await self._bridge.engine.teams.at_work()).items() for each in _asking(tree, key)]
             known = self._open
             self._open = {each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered}
         self.changed.emit()
-
-
-async def waiting(atelier: Any) -> list[ParentQuestion]:
-    """Every sub-agent that waits for its parent. Runs on the engine's side."""
-    found: list[ParentQuestion] = []
-    for workflow in await atelier.workflows.list():
-        if workflow.status in (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED):
-            tree = await _tree(atelier, workflow.id, None)
-            found.extend(_asking(tree, workflow.id) if tree is not None else ())
-    return found
-
-
-async def _tree(atelier: Any, workflow_id: str, root_run_id: str | None) -> AgentNode | None:
-    """The team of a turn; None when the workflow has had none."""
-    try:
-        tree: AgentNode | None = await atelier.teams.tree(workflow_id, root_run_id or None)
-    except NotFoundError:
-        return None
-    return tree
 
 
 def _asking(tree: AgentNode, workflow_id: str) -> Iterator[ParentQuestion]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.panes.jobs import Jobs, error_text
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.questions.approval_desk import approval_desk
 from atelier_desk.desktop.questions.attention import Attention
@@ -24,16 +24,17 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.scrim import Scrim
+from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.payloads import UserQuestionComplete, UserQuestionStart
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.domain.stream import StreamEvent, Topic
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
-TICK_MS = 1_000
 REPORT_MS = 5_000
 """How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
 RELOAD_MS = 200
@@ -54,7 +55,6 @@ class QuestionPresenter(QObject):
         super().__init__(window)
         self._bridge = bridge
         self._window = window
-        self._monotonic = monotonic
         self.queue = QuestionQueue()
         self.jobs = Jobs(self, self.notice.emit)
         self.attention = Attention(window)
@@ -71,11 +71,9 @@ class QuestionPresenter(QObject):
         self._wanted = ""
         self._scrim: Scrim | None = None
         self.dialog: QuestionDialog | None = None
-        self._visible_since: float | None = None
         self._unreported_ms: dict[str, int] = {}
-        self._timer = QTimer(self)
-        self._timer.setInterval(TICK_MS)
-        self._timer.timeout.connect(self.tick)
+        self._clock = VisibleTime(self, monotonic, self._in_sight, self._count, 2 * REPORT_MS)
+        self._clock.timeout.connect(self.tick)
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
         self._reload_timer = Soon(self, RELOAD_MS, self._read)
@@ -138,27 +136,27 @@ class QuestionPresenter(QObject):
 
     def on_stream(self, event: StreamEvent) -> None:
         """A question was asked or closed."""
-        if event.chunk_type is ChunkType.USER_QUESTION_START:
-            asked = event.data.get("user_question") or {}
-            self.jobs.start(self._asked(str(asked.get("question_id", ""))))
-        elif event.chunk_type is ChunkType.USER_QUESTION_COMPLETE:
-            self._closed(str(event.data.get("question_id", "")), str(event.data.get("status", "")))
+        match event.payload:
+            case UserQuestionStart(user_question=asked):
+                self.jobs.start(self._asked(asked.question_id))
+            case UserQuestionComplete(question_id=question_id, status=status):
+                self._closed(question_id, status)
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
         if topic in ("question", "workflow"):
             self._reload_timer.ask()
 
     async def _reload(self) -> None:
         async with self._reading:
-            self.queue.replace(await self._bridge.call(lambda a: a.questions.pending()))
+            self.queue.replace(await self._bridge.engine.questions.pending())
         if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
             self._put_away()
         self._refresh()
 
     async def _asked(self, question_id: str) -> None:
         async with self._reading:
-            question = await self._bridge.call(lambda a: a.questions.get(question_id))
+            question = await self._bridge.engine.questions.get(question_id)
             new = question.status is QuestionStatus.PENDING and self.queue.add(question)
         if new:
             self.attention.call(question.agent_name or _("The agent"), question.spec.question)
@@ -231,22 +229,21 @@ class QuestionPresenter(QObject):
         self.dialog = dialog
         dialog.set_remaining(self._remaining(question))
         self._scrim.hold(dialog)
-        self._visible_since = self._monotonic()
-        self._timer.start()
+        self._clock.look()
+        self._clock.start()
 
     def _put_away(self) -> None:
         """Hide the dialog, keep what was entered, count the time it was seen."""
         if self.dialog is None:
             return
-        self._count_time()
+        self._clock.count()
         self._report(self.dialog.question.id)
         self.queue.keep_draft(self.dialog.question.id, self.dialog.entered())
         self.dialog.close_quietly()
         self._forget_dialog()
 
     def _forget_dialog(self) -> None:
-        self._timer.stop()
-        self._visible_since = None
+        self._clock.halt()
         if self.dialog is not None:
             self.dialog.deleteLater()
             self.dialog = None
@@ -254,7 +251,7 @@ class QuestionPresenter(QObject):
             self._scrim.hold(None)
 
     def _postponed(self, question_id: str, draft: QuestionAnswer) -> None:
-        self._count_time()
+        self._clock.count()
         self._report(question_id)
         self.queue.put_aside(question_id, draft)
         self._forget_dialog()
@@ -262,12 +259,9 @@ class QuestionPresenter(QObject):
 
     async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
         """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
-
-        def work(atelier: Any) -> Any:
-            return atelier.questions.skip(question_id) if answer is None else atelier.questions.answer(question_id, answer)
-
+        questions = self._bridge.engine.questions
         try:
-            await self._bridge.call(work)
+            await (questions.skip(question_id) if answer is None else questions.answer(question_id, answer))
         except Exception as error:
             if self.dialog is not None and self.dialog.question.id == question_id:
                 self.dialog.show_error(error_text(error))
@@ -282,7 +276,7 @@ class QuestionPresenter(QObject):
         """Once a second while a dialog is open: count the time it could be seen and show what is left."""
         if self.dialog is None:
             return
-        self._count_time()
+        self._clock.count()
         question = self.dialog.question
         remaining = self._remaining(question)
         self.dialog.set_remaining(remaining)
@@ -290,16 +284,12 @@ class QuestionPresenter(QObject):
         if gathered >= REPORT_MS or (remaining is not None and remaining <= 0):
             self._report(question.id)
 
-    def _in_sight(self) -> bool:
-        return self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+    def _in_sight(self) -> list[str]:
+        shown = self.dialog is not None and self.dialog.isVisible() and not self._window.window().isMinimized()
+        return [self.dialog.question.id] if self.dialog is not None and shown else []
 
-    def _count_time(self) -> None:
-        now = self._monotonic()
-        if self.dialog is not None and self._visible_since is not None and self._in_sight():
-            question_id = self.dialog.question.id
-            passed = round((now - self._visible_since) * 1000)
-            self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + min(passed, 2 * REPORT_MS)
-        self._visible_since = now
+    def _count(self, question_id: str, ms: int) -> None:
+        self._unreported_ms[question_id] = self._unreported_ms.get(question_id, 0) + ms
 
     def _remaining(self, question: UserQuestion) -> float | None:
         """Seconds left, None without a timeout."""
@@ -316,4 +306,4 @@ class QuestionPresenter(QObject):
         self.queue.add(counted)
         if self.dialog is not None and self.dialog.question.id == question_id:
             self.dialog.question = counted
-        self.jobs.start(self._bridge.call(lambda a: a.questions.seen(question_id, gathered)))
+        self.jobs.start(self._bridge.engine.questions.seen(question_id, gathered))

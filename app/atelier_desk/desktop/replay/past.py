@@ -20,8 +20,8 @@ from atelier_desk.desktop.panes.wording import duration, short_number
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
@@ -118,19 +118,19 @@ class PastSide(Translated, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._tree: AgentNode | None = None
         self._tasks: tuple[Task, ...] = ()
-        self._agents_title, self._tasks_title = label("", "heading", self), label("", "heading", self)
+        self._agents_title = control(label("", "heading", self), "", N_("AGENTS"))
+        self._tasks_title = control(label("", "heading", self), "", N_("TASKS"))
         self.agents, self.tasks = RowTree("replay-agents", self), RowTree("replay-tasks", self)
         self._halves = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._halves.setContentsMargins(10, 12, 10, 12)
         self._halves.setSpacing(12)
         for title, view, share in ((self._agents_title, self.agents, 3), (self._tasks_title, self.tasks, 2)):
-            half = QVBoxLayout()
-            half.setSpacing(6)
-            half.addWidget(title)
-            half.addWidget(view, 1)
+            half = fill(QVBoxLayout(), title, (view, 1), spacing=6)
             self._halves.addLayout(half, share)
         self.agents.itemClicked.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         self.agents.itemActivated.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
+        say(self.agents, name=N_("Agents at that moment"))
+        say(self.tasks, name=N_("Tasks at that moment"))
         self.retranslate()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
@@ -163,10 +163,6 @@ class PastSide(Translated, QWidget):
             self._tasks_title.setVisible(bool(self._tasks))
 
     def retranslate(self) -> None:
-        self._agents_title.setText(_("AGENTS"))
-        self._tasks_title.setText(_("TASKS"))
-        self.agents.setAccessibleName(_("Agents at that moment"))
-        self.tasks.setAccessibleName(_("Tasks at that moment"))
         self._fill()
 
 

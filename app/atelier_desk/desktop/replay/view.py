@@ -11,15 +11,15 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSplitter,
 from atelier_desk.desktop.chat.entries import Entry
 from atelier_desk.desktop.chat.host import TranscriptHost
 from atelier_desk.desktop.chat.view import ChatView, EntryWidget
-from atelier_desk.desktop.panes.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import clock_time, duration
 from atelier_desk.desktop.replay.past import PastSide, PastTeam, show_entries
 from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.words import mark_role, mark_title
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -67,6 +67,8 @@ class ReplayView(Translated, QWidget):
         self.player = Player(self)
         self._build()
         self._connect()
+        say(self.scrubber, name=N_("Place in the replay"))
+        say(self, name=N_("Replay of the run"))
         self.retranslate()
 
     # -- building -------------------------------------------------------------------------------------------------------------
@@ -79,72 +81,51 @@ class ReplayView(Translated, QWidget):
         self.body.addWidget(self.view)
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._build_top())
-        column.addWidget(Line(self))
-        column.addWidget(self.body, 1)
-        column.addWidget(Line(self))
-        column.addLayout(self._build_bottom())
+        fill(
+            QVBoxLayout(self),
+            self._build_top(),
+            Line(self),
+            (self.body, 1),
+            Line(self),
+            self._build_bottom(),
+            margins=(0, 0, 0, 0),
+            spacing=0,
+        )
 
     def _build_top(self) -> QHBoxLayout:
-        self._title = label("", "title", self)
-        self._pill = Pill("", "accent", self)
-        self._whose = ElidedLabel("", self)
-        mark(self._whose, "muted")
-        self.close_button = IconButton("x", parent=self)
-        self.close_button.setObjectName("replay-close")
-        row = QHBoxLayout()
-        row.setContentsMargins(20, 8, 12, 8)
-        row.setSpacing(10)
-        row.addWidget(self._title)
-        row.addWidget(self._pill)
-        row.addWidget(self._whose, 1)
-        row.addWidget(self.close_button)
-        return row
+        self._title = control(label("", "title", self), "", N_("Replay"))
+        self._pill = control(Pill("", "accent", self), "", N_("read only"))
+        self._whose = control(ElidedLabel("", self), look="muted")
+        self.close_button = control(IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc")
+        return fill(QHBoxLayout(), self._title, self._pill, (self._whose, 1), self.close_button, margins=(20, 8, 12, 8), spacing=10)
 
     def _build_bottom(self) -> QVBoxLayout:
-        self._event = ElidedLabel("", self)
-        self._event.setObjectName("replay-event")
-        mark(self._event, "strong")
+        self._event = control(ElidedLabel("", self), "replay-event", look="strong")
         self._when = label("", "small", self)
         self.scrubber = Scrubber(self)
-        self._first = IconButton("step-back", parent=self)
-        self._first.setObjectName("replay-back")
-        self.play = IconButton("play", parent=self, role="accent")
-        self.play.setObjectName("replay-play")
-        self._next = IconButton("step-forward", parent=self)
-        self._next.setObjectName("replay-on")
-        self.fork = QPushButton(self)
-        self.fork.setObjectName("replay-fork")
+        self._first = control(IconButton("step-back", parent=self), "replay-back", tip=N_("Previous event"), keys="Left")
+        self.play = control(IconButton("play", parent=self, role="accent"), "replay-play")
+        self._next = control(IconButton("step-forward", parent=self), "replay-on", tip=N_("Next event"), keys="Right")
+        self.fork = control(
+            QPushButton(self),
+            "replay-fork",
+            lambda: " " + _("Fork from here"),
+            tip=N_("A new workflow with everything up to this event; it can go on another way"),
+        )
         self._speeds = QButtonGroup(self)
-        words = QHBoxLayout()
-        words.setSpacing(10)
-        words.addWidget(self._event, 1)
-        words.addWidget(self._when)
-        keys = QHBoxLayout()
-        keys.setSpacing(4)
-        for button in (self._first, self.play, self._next):
-            keys.addWidget(button)
+        words = fill(QHBoxLayout(), (self._event, 1), self._when, spacing=10)
+        keys = fill(QHBoxLayout(), self._first, self.play, self._next, spacing=4)
         keys.addSpacing(8)
         for speed in SPEEDS:
-            chip = QPushButton(f"{speed}×", self)
+            chip = control(QPushButton(f"{speed}×", self), look="chip-plain")
             chip.setObjectName(f"replay-speed-{speed}")
             chip.setCheckable(True)
             chip.setChecked(speed == SPEEDS[0])
-            mark(chip, "chip-plain")
             self._speeds.addButton(chip, speed)
             keys.addWidget(chip)
         keys.addStretch(1)
         keys.addWidget(self.fork)
-        box = QVBoxLayout()
-        box.setContentsMargins(20, 10, 20, 12)
-        box.setSpacing(4)
-        box.addLayout(words)
-        box.addWidget(self.scrubber)
-        box.addLayout(keys)
-        return box
+        return fill(QVBoxLayout(), words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
 
     def _connect(self) -> None:
         self.scrubber.valueChanged.connect(self._on_value)
@@ -187,7 +168,7 @@ class ReplayView(Translated, QWidget):
     # -- opening --------------------------------------------------------------------------------------------------------------
     async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
         """Show a turn as it was after stream event ``seq``; 0 shows its end."""
-        timeline: Timeline = await self.bridge.call(lambda a: a.teams.timeline(root_run_id))
+        timeline: Timeline = await self.bridge.engine.teams.timeline(root_run_id)
         self.workflow_id, self.root_run_id, self._agent = workflow_id, root_run_id, root_run_id
         self.marks = timeline.marks
         self._names = {run.run_id: run.name for run in timeline.runs}
@@ -246,7 +227,7 @@ class ReplayView(Translated, QWidget):
     async def _read(self) -> None:
         workflow_id, root, seq = self.workflow_id, self.root_run_id, self.seq
         try:
-            snapshot = await self.bridge.call(lambda a: a.teams.at(workflow_id, root, seq))
+            snapshot = await self.bridge.engine.teams.at(workflow_id, root, seq)
         finally:
             self._loading = False
         if (workflow_id, root) != (self.workflow_id, self.root_run_id):
@@ -320,16 +301,6 @@ class ReplayView(Translated, QWidget):
         self.body.setSizes([max(1, whole - side), side])
 
     def retranslate(self) -> None:
-        self._title.setText(_("Replay"))
-        self._pill.setText(_("read only"))
-        self.fork.setText(" " + _("Fork from here"))
-        self.fork.setAccessibleName(_("Fork from here"))
-        self.fork.setToolTip(_("A new workflow with everything up to this event; it can go on another way"))
-        self.close_button.describe(_("Close the replay"), "Esc")
-        self._first.describe(_("Previous event"), "Left")
-        self._next.describe(_("Next event"), "Right")
-        self.scrubber.setAccessibleName(_("Place in the replay"))
-        self.setAccessibleName(_("Replay of the run"))
         for speed in SPEEDS:
             self._speeds.button(speed).setAccessibleName(_("Speed {speed}", speed=f"{speed}×"))
         self._say()

@@ -25,7 +25,7 @@ from atelier_desk.desktop.panes.wording import locale, number
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
@@ -110,9 +110,7 @@ class AgentForm(Translated, QWidget):
         self.fields: dict[str, QWidget] = {}
         self._captions: dict[str, QLabel] = {}
         self._errors: dict[str, QLabel] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(12)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         self._make_fields()
         self._lay_out()
         self._connect()
@@ -121,21 +119,29 @@ class AgentForm(Translated, QWidget):
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def _make_fields(self) -> None:
-        self.name, self.system_prompt = QLineEdit(self), QPlainTextEdit(self)
+        self.name = QLineEdit(self)
+        self.system_prompt = QPlainTextEdit(self)
         self.name.setMaxLength(limits.AGENT_NAME)
         self.system_prompt.setTabChangesFocus(True)
         self.system_prompt.setFixedHeight(theme().px(110))
-        self.provider, self.model = QComboBox(self), QComboBox(self)
+        self.provider = QComboBox(self)
+        self.model = QComboBox(self)
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         for box in (self.provider, self.model):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(8)
         self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
-        self.thinking = QCheckBox(self)
+        self.thinking = say(QCheckBox(self), TITLES["enable_thinking"])
         self.tools = ToolBoxes(self)
-        self.control_note = label("", "small", self, wrap=True)
-        self.control_note.setObjectName("agent-control-note")
+        self.control_note = control(
+            label("", "small", self, wrap=True),
+            "agent-control-note",
+            N_(
+                "Besides these, every agent can ask you a question, show you something and end its work, and a sub-agent can ask the agent "
+                "above it. Only very small models, which are guided, cannot."
+            ),
+        )
         self.cost = PromptCostNote(self)
         self.fields = {
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
@@ -150,16 +156,20 @@ class AgentForm(Translated, QWidget):
         for name, choices in CHOICES.items():
             for value, _text in choices:
                 self._box(name).addItem("", value)
+            say(self._box(name), items=[text for _value, text in choices])
         for name, field in self.fields.items():
             if name != "tools":
                 field.setObjectName(f"agent-{name.replace('_', '-')}")
+            say(field, name=TITLES[name])
+            if name in _LIST_FIELDS:
+                say(field, hint=N_("separated by commas"))
 
     def _cell(self, name: str) -> QVBoxLayout:
         """Caption, control, problem."""
         column = QVBoxLayout()
         column.setSpacing(4)
-        caption, error = label("", "muted", self, wrap=True), label("", "error", self, wrap=True)
-        error.setObjectName(f"agent-error-{name.replace('_', '-')}")
+        caption = say(label("", "muted", self, wrap=True), TITLES[name])
+        error = control(label("", "error", self, wrap=True), f"agent-error-{name.replace('_', '-')}")
         error.hide()
         caption.setBuddy(self.fields[name])
         self._captions[name], self._errors[name] = caption, error
@@ -182,7 +192,7 @@ class AgentForm(Translated, QWidget):
             for name in row:
                 line.addLayout(self._cell(name), 1)
             self._column.addLayout(line)
-        self._more_heading = label("", "heading", self)
+        self._more_heading = control(label("", "heading", self), "", N_("TOOLS, LIMITS AND BUDGET"))
         self._column.addSpacing(4)
         self._column.addWidget(self._more_heading)
         self._column.addLayout(self._cell("enable_thinking"))  # a line of its own: its text does not wrap
@@ -338,15 +348,6 @@ class AgentForm(Translated, QWidget):
         self._filling = False
 
     def retranslate(self) -> None:
-        for name, caption in self._captions.items():
-            caption.setText(_(TITLES[name]))
-            self.fields[name].setAccessibleName(_(TITLES[name]))
-        title = TITLES["enable_thinking"]
-        self.thinking.setText(_(title))
-        self._more_heading.setText(_("TOOLS, LIMITS AND BUDGET"))
-        for name, choices in CHOICES.items():
-            for row, (_value, text) in enumerate(choices):
-                self._box(name).setItemText(row, _(text))
         for field in self.fields.values():
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setLocale(locale())
@@ -354,16 +355,6 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setSpecialValueText(_("no limit"))
-        for name in _LIST_FIELDS:
-            field = self.fields[name]
-            if isinstance(field, QLineEdit):
-                field.setPlaceholderText(_("separated by commas"))
-        self.control_note.setText(
-            _(
-                "Besides these, every agent can ask you a question, show you something and end its work, and a sub-agent can ask the agent "
-                "above it. Only very small models, which are guided, cannot."
-            )
-        )
         self.tools.retranslate()
         self.cost.retranslate()
 

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Spinner, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Spinner, control, fill, label, say
+from atelier_desk.desktop.widgets.words import Text, text_of
+from atelier_desk.i18n import N_, _
 
 
 class Busy(QWidget):
@@ -24,26 +25,17 @@ class Busy(QWidget):
         self._task: asyncio.Task[Any] | None = None
         self._on_stop: Callable[[], object] | None = None
         self._since = 0.0
-        self._what = ""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        self._what: Text = ""
         self._spinner = Spinner(self)
-        self.text = label("", "muted", self, wrap=True)
-        self.text.setObjectName("busy-text")
-        self.stop = QPushButton(_("Stop"), self)
-        self.stop.setObjectName("busy-stop")
-        self.stop.clicked.connect(lambda *_: self.cancel())
-        row.addWidget(self._spinner)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.stop)
+        self.text = control(label("", "muted", self, wrap=True), "busy-text")
+        self.stop = control(
+            QPushButton(self), "busy-stop", N_("Stop"), name=lambda: _("Stop: {what}", what=text_of(self._what)), on=self.cancel
+        )
+        row = fill(QHBoxLayout(), self._spinner, (self.text, 1), self.stop, spacing=8)
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
         self._bar.hide()
-        column.addLayout(row)
-        column.addWidget(self._bar)
+        fill(QVBoxLayout(self), row, self._bar, margins=(0, 4, 0, 4), spacing=6)
         self._timer = QTimer(self)
         self._timer.setInterval(1_000)
         self._timer.timeout.connect(self._show_time)
@@ -53,12 +45,11 @@ class Busy(QWidget):
     def running(self) -> bool:
         return self._task is not None
 
-    def watch(self, task: asyncio.Task[Any], what: str, on_stop: Callable[[], object] | None = None) -> None:
+    def watch(self, task: asyncio.Task[Any], what: Text, on_stop: Callable[[], object] | None = None) -> None:
         """Show ``what`` until the task is over. Stop cancels the task, or calls ``on_stop`` instead."""
         self._task, self._what, self._on_stop = task, what, on_stop
         self._since = time.monotonic()
-        self.stop.setText(_("Stop"))
-        self.stop.setAccessibleName(_("Stop: {what}", what=what))
+        say(self.stop)
         self.stop.show()
         self._spinner.show()
         mark(self.text, "muted")
@@ -77,7 +68,7 @@ class Busy(QWidget):
         """The outcome, left standing."""
         self._rest()
         mark(self.text, variant)
-        self.text.setText(text)
+        say(self.text, lambda: text)
         self.show()
 
     def cancel(self) -> None:
@@ -88,7 +79,7 @@ class Busy(QWidget):
             self._task.cancel()
 
     def _show_time(self) -> None:
-        self.text.setText(f"{self._what} · {duration((time.monotonic() - self._since) * 1000)}")
+        say(self.text, lambda: f"{text_of(self._what)} · {duration((time.monotonic() - self._since) * 1000)}")
 
     def _rest(self) -> None:
         self._timer.stop()

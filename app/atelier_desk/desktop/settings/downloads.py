@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import Jobs
 from atelier_desk.desktop.panes.wording import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, Translated, label
+from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, Translated, fill, label
 from atelier_desk.i18n import _, language
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 _ACTIVE = ("waiting", "running", "verifying")
 
@@ -28,10 +30,8 @@ class DownloadCard(Card):
         self.entry = entry
         self.state: Any = None
         self.setObjectName(f"download-{entry.id}")
-        top = QHBoxLayout()
-        top.addWidget(label(entry.label, "strong", self), 1)
         self.pill = Pill("", "", self)
-        top.addWidget(self.pill)
+        top = fill(QHBoxLayout(), (label(entry.label, "strong", self), 1), self.pill)
         self.body.addLayout(top)
         self._summary = label("", "muted", self, wrap=True)
         self.body.addWidget(self._summary)
@@ -49,9 +49,9 @@ class DownloadCard(Card):
             button.setObjectName(f"download-{name}-{entry.id}")
             row.addWidget(button)
         self.body.addWidget(row_box)
-        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.download(entry.id)))
-        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.pause(entry.id)))
-        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda a: a.models.cancel(entry.id)))
+        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.download(entry.id)))
+        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.pause(entry.id)))
+        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.cancel(entry.id)))
         self.delete.clicked.connect(lambda *_: view.ask_delete(entry))
 
     def show_state(self, state: Any) -> None:
@@ -111,9 +111,7 @@ class DownloadsView(Translated, QWidget):
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
         self.cards: dict[str, DownloadCard] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(8)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=8)
         bridge.changed.connect(self._on_changed)
 
     def show_error(self, text: str) -> None:
@@ -125,19 +123,19 @@ class DownloadsView(Translated, QWidget):
     async def load(self) -> None:
         """Read the catalogue once and the states each time."""
         if not self.cards:
-            for entry in await self.bridge.call(lambda a: a.models.catalogue()):
+            for entry in await self.bridge.engine.models.catalogue():
                 self.cards[entry.id] = DownloadCard(self, entry)
                 self._column.addWidget(self.cards[entry.id])
-        states = {state.id: state for state in await self.bridge.call(lambda a: a.models.downloads())}
+        states = {state.id: state for state in await self.bridge.engine.models.downloads()}
         for key, card in self.cards.items():
             card.show_state(states.get(key))
 
-    def do(self, model: str, work: Any) -> None:
+    def do(self, model: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """A button's work for one model, then the states again."""
 
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work()
             finally:
                 await self.load()
 
@@ -149,13 +147,13 @@ class DownloadsView(Translated, QWidget):
             _("Delete {model} from this computer?", model=entry.label),
             _("It can be downloaded again."),
             _("Delete"),
-            lambda: self.do(entry.id, lambda a: a.models.delete_download(entry.id)),
+            lambda: self.do(entry.id, lambda: self.bridge.engine.models.delete_download(entry.id)),
         )
 
     def retranslate(self) -> None:
         for card in self.cards.values():
             card.show_state(card.state)
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "download" and self.isVisible():
             self.reload()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import IconButton, Translated
+from atelier_desk.desktop.widgets import IconButton, control, fill
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import NO_KEYRING, header_variable
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_
 
 
 class HeaderRow(QWidget):
@@ -22,21 +21,21 @@ class HeaderRow(QWidget):
     def __init__(self, number: int, name: str, form: str, parent: QWidget, *, stored: bool) -> None:
         super().__init__(parent)
         self._stored = name if stored else ""
-        self.name, self.value = QLineEdit(name, self), QLineEdit(form, self)
-        self.remove = IconButton("x", "", self)
+        self.name = control(QLineEdit(name, self), hint=N_("Header"), name=N_("Name of the header"))
+        self.value = control(
+            QLineEdit(form, self),
+            name=N_("Value of the header"),
+            hint=N_("stored – type to replace") if stored else N_("$VARIABLE, or a value for the keyring"),
+        )
+        self.remove = control(IconButton("x", "", self), tip=N_("Remove this header"))
         for widget, part in ((self.name, "name"), (self.value, "value"), (self.remove, "remove")):
             widget.setObjectName(f"header-{part}-{number}")
         self.name.setMaxLength(64)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(self.name, 2)
-        line.addWidget(self.value, 3)
-        line.addWidget(self.remove)
+        fill(QHBoxLayout(self), (self.name, 2), (self.value, 3), self.remove, margins=(0, 0, 0, 0), spacing=8)
         self.name.textEdited.connect(lambda _text: self._edited())
         self.value.textEdited.connect(lambda _text: self._edited())
         self.remove.clicked.connect(self.removed)
-        self.retranslate()
+        self._hide()
 
     def header(self) -> tuple[str, str, str]:
         """Name, form for the configuration, value for the keyring.
@@ -61,16 +60,8 @@ class HeaderRow(QWidget):
         readable = not text or "$" in text
         self.value.setEchoMode(QLineEdit.EchoMode.Normal if readable else QLineEdit.EchoMode.Password)
 
-    def retranslate(self) -> None:
-        self._hide()
-        self.name.setPlaceholderText(_("Header"))
-        self.name.setAccessibleName(_("Name of the header"))
-        self.value.setPlaceholderText(_("stored – type to replace") if self._stored else _("$VARIABLE, or a value for the keyring"))
-        self.value.setAccessibleName(_("Value of the header"))
-        self.remove.describe(_("Remove this header"))
 
-
-class HeaderRows(Translated, QWidget):
+class HeaderRows(QWidget):
     """``changed`` fires on every edit."""
 
     changed = Signal()
@@ -81,18 +72,10 @@ class HeaderRows(Translated, QWidget):
         self._shown: dict[str, str] = {}
         self._persistent = True
         self._number = 0
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(4)
-        self.add = QPushButton(self)
-        self.add.setObjectName("header-add")
-        mark(self.add, "quiet")
-        line = QHBoxLayout()
-        line.addWidget(self.add)
-        line.addStretch(1)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=4)
+        self.add = control(QPushButton(self), "header-add", N_("Add a header"), look="quiet", on=self._add_empty)
+        line = fill(QHBoxLayout(), self.add, 1)
         self._column.addLayout(line)
-        self.add.clicked.connect(lambda *_: self._add_empty())
-        self.retranslate()
 
     def show_headers(self, headers: dict[str, str], *, persistent: bool) -> None:
         """What is configured: by name a variable's form, or empty for the keyring; ``persistent`` is whether there is one."""
@@ -156,9 +139,3 @@ class HeaderRows(Translated, QWidget):
         row.hide()
         row.deleteLater()
         self.add.setEnabled(True)
-
-    def retranslate(self) -> None:
-        self.add.setText(_("Add a header"))
-        self.add.setAccessibleName(self.add.text())
-        for row in self._rows:
-            row.retranslate()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
 
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.i18n import language, set_language
 
 _installed: list[QTranslator] = []
 
 
 def switch_language(code: str) -> str:
-    """``system``, ``en`` or ``fr``; returns the language in force. Every widget gets ``LanguageChange`` and sets its texts again."""
+    """``system``, ``en`` or ``fr``; returns the language in force. Bound texts are said again, and every widget gets ``LanguageChange``."""
     now = set_language(code)
     application = QApplication.instance()
     if application is None:
@@ -24,5 +25,6 @@ def switch_language(code: str) -> str:
         _installed.append(translator)
         QCoreApplication.installTranslator(translator)
     QLocale.setDefault(QLocale(now))
+    say_again()
     QCoreApplication.sendEvent(application, QEvent(QEvent.Type.LanguageChange))
     return language()

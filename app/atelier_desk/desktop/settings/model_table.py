@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 NAME = 150
 """Least width of a model's name, in logical pixels at 100 %."""
@@ -39,6 +39,7 @@ class ModelTable(Translated, QTableWidget):
         self.setTabKeyNavigation(False)
         self.setMinimumHeight(theme().px(140))
         self.itemChanged.connect(self._edited)
+        say(self, name=N_("Models: double-click a number to change it"))
         self.retranslate()
 
     def show_models(self, models: list[ModelInfo]) -> None:
@@ -85,7 +86,6 @@ class ModelTable(Translated, QTableWidget):
             header = self.horizontalHeaderItem(column)
             if header is not None:
                 header.setTextAlignment(side | centre)
-        self.setAccessibleName(_("Models: double-click a number to change it"))
 
     @staticmethod
     def _text(value: Any) -> str:

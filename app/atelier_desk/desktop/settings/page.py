@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
@@ -16,21 +16,24 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QPushButton,
     QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
+from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.jobs import Jobs
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, Translated, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
 
 TEXT, STRETCH_TEXT = 110, 150
 """Room for a row's texts below which its control goes under them; more where the control is a wide one."""
@@ -50,18 +53,12 @@ class Row(QWidget):
         self.hint = label("", "small", self, wrap=True)
         self.hint.hide()
         self.caption.setBuddy(control)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addStretch(1)
-        texts.addWidget(self.caption)
-        texts.addWidget(self.hint)
-        texts.addStretch(1)
+        texts = fill(QVBoxLayout(), 1, self.caption, self.hint, 1, spacing=2)
         self._stretch = stretch
         line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         line.setContentsMargins(0, 4, 0, 4)
         line.setSpacing(16)
-        line.addLayout(texts, 2 if stretch else 1)
-        line.addWidget(control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter)
+        fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
         if isinstance(control, QAbstractSpinBox):
             pad(control)
 
@@ -79,46 +76,47 @@ class Row(QWidget):
         side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
         self._line.setAlignment(self.control, side)
 
-    def set_texts(self, caption: str, hint: str = "") -> None:
-        self.caption.setText(caption)
-        self.hint.setText(hint)
+    def set_texts(self, caption: Text, hint: Text = "") -> None:
+        """Bind the texts of the row, which are also those of its control for who cannot see."""
+        say(self.caption, caption)
+        say(self.hint, hint)
         self.hint.setVisible(bool(hint))
-        self.control.setAccessibleName(caption)
-        self.control.setAccessibleDescription(hint)
+        say(self.control, name=caption, about=hint)
+
+
+class SectionCard(Card):
+    """The card of a section, with its ``heading``, which stands above it."""
+
+    def __init__(self, page: QWidget, title: Text) -> None:
+        super().__init__(page)
+        self.body.setSpacing(4)
+        self.heading = say(label("", "heading", page), title)
 
 
 class SettingsPage(Translated, QWidget):
-    """A page. Subclasses build in ``__init__`` (ending with ``retranslate``), read their values in ``load`` and set all texts in
-    ``retranslate``. ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
+    """A page. Subclasses build in ``__init__``, read their values in ``load`` and set in ``retranslate`` what no text is bound to.
+    ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
     """
 
-    topics: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
         self.area = QScrollArea(self)
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        outer.addWidget(self.area)
-        content = QWidget(self.area)
-        mark(content, "plain")
+        fill(QVBoxLayout(self), self.area, margins=(0, 0, 0, 0))
+        content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
-        side = QHBoxLayout(content)
-        side.setContentsMargins(24, 20, 24, 24)
         inner = QWidget(content)
         inner.setMaximumWidth(theme().px(COLUMN))
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        side.addWidget(inner, 1)
-        side.addStretch(0)
-        self.column = QVBoxLayout(inner)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(8)
+        fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 20, 24, 24))
+        self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
         self.title = label("", "title", self)
         self.column.addWidget(self.title)
         self.column.addSpacing(8)
@@ -132,21 +130,25 @@ class SettingsPage(Translated, QWidget):
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
-    def section(self) -> tuple[QLabel, Card]:
-        """A heading and the card under it."""
-        heading = label("", "heading", self)
-        card = Card(self)
-        card.body.setSpacing(4)
-        self.column.addWidget(heading)
-        self.column.addWidget(card)
+    def section(self, title: Text = "") -> SectionCard:
+        """A heading, and the card under it."""
+        card = SectionCard(self, title)
+        fill(self.column, card.heading, card)
         self.column.addSpacing(12)
-        return heading, card
+        return card
 
-    def row(self, card: Card, control: QWidget, *, stretch: bool = False) -> Row:
+    def row(self, card: Card, control: QWidget, caption: Text, hint: Text = "", *, stretch: bool = False) -> Row:
         """A row in a card."""
         made = Row(control, card, stretch=stretch)
+        made.set_texts(caption, hint)
         card.body.addWidget(made)
         return made
+
+    def deed(self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = "") -> QPushButton:
+        """A row whose control is a button."""
+        button = control(QPushButton(self), name, text, on=on)
+        self.row(card, button, caption, hint)
+        return button
 
     def end(self) -> None:
         """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""
@@ -162,20 +164,16 @@ class SettingsPage(Translated, QWidget):
     def reload(self) -> None:
         self.jobs.start(self.load(), "load")
 
-    def call(self, work: Callable[[Any], Any], once: str = "") -> None:
-        """A change whose only visible result is the reloaded page; errors are shown. With ``once``, what a button does, it is not done
-        again meanwhile; a value that is set always is."""
+    def call(self, work: Coroutine[Any, Any, object]) -> None:
+        """A change whose only visible result is the reloaded page; errors are shown."""
 
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work
             finally:
                 await self.load()
 
-        if once:
-            self.jobs.once(once, job)
-        else:
-            self.jobs.start(job())
+        self.jobs.start(job())
 
     def find_text(self, words: str) -> QWidget | None:
         """The first control or label that contains every word, for the search across settings."""
@@ -202,7 +200,7 @@ class SettingsPage(Translated, QWidget):
         for field in self._fields:
             field.setMinimumWidth(theme().px(FIELD))
 
-    def _on_changed(self, topic: str, _id: str) -> None:
+    def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics and self.isVisible():
             self.reload()
 

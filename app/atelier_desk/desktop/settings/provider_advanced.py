@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QP
 
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.header_rows import HeaderRows
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.i18n import N_, _
 
@@ -22,7 +21,7 @@ KEY_STYLE_WORDS = {
 }
 
 
-class ProviderAdvanced(Translated, QWidget):
+class ProviderAdvanced(QWidget):
     """``changed`` fires on every edit. ``fields()`` are those of a ``ProviderConfig``, ``secrets()`` values for the keyring."""
 
     changed = Signal()
@@ -30,26 +29,26 @@ class ProviderAdvanced(Translated, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: ProviderConfig | None = None
-        self.fold = QPushButton(self)
-        self.fold.setObjectName("provider-advanced")
+        self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
         self.fold.setCheckable(True)
-        mark(self.fold, "quiet")
-        self.ca_file, self.api_version = QLineEdit(self), QLineEdit(self)
-        self.browse, self.key_style, self.headers = QPushButton(self), QComboBox(self), HeaderRows(self)
-        named = {"ca-file": self.ca_file, "ca-browse": self.browse, "api-version": self.api_version, "key-style": self.key_style}
-        for name, widget in named.items():
-            widget.setObjectName(f"provider-{name}")
+        say(self.fold, lambda: ("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"), name=N_("Advanced"))
+        about = N_("PEM file, when an authority of your own signed the server's certificate")
+        self.ca_file = control(QLineEdit(self), "provider-ca-file", name=N_("CA file"), hint=about)
+        about = N_("Azure only, for example 2024-10-21")
+        self.api_version = control(QLineEdit(self), "provider-api-version", name=N_("API version"), hint=about)
+        self.browse = control(QPushButton(self), "provider-ca-browse", N_("Choose…"), name=N_("Choose the CA file"), on=self._ask_file)
+        self.key_style = control(QComboBox(self), "provider-key-style", name=N_("Key goes into"))
+        self.headers = HeaderRows(self)
         for style in KeyStyle:
             self.key_style.addItem("", style)
+        say(self.key_style, items=[KEY_STYLE_WORDS[style] for style in KeyStyle])
         self.api_version.setMaxLength(64)
-        self._hint = label("", "small", self, wrap=True)
-        self._captions = [label("", "muted", self) for _index in range(4)]
-        file_line = QHBoxLayout()
-        file_line.setSpacing(8)
-        file_line.addWidget(self.ca_file, 1)
-        file_line.addWidget(self.browse)
-        self._body = QWidget(self)
-        mark(self._body, "plain")
+        self._hint = say(
+            label("", "small", self, wrap=True),
+            N_("Headers are sent with each request. A value goes to the keyring; of a $VARIABLE only the name is stored."),
+        )
+        file_line = fill(QHBoxLayout(), (self.ca_file, 1), self.browse, spacing=8)
+        self._body = control(QWidget(self), look="plain")
         grid = QGridLayout(self._body)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
@@ -60,25 +59,19 @@ class ProviderAdvanced(Translated, QWidget):
         grid.addWidget(self.key_style, 2, 1)
         grid.addWidget(self.headers, 3, 1)
         grid.addWidget(self._hint, 4, 1)
-        for row, (caption, field) in enumerate(zip(self._captions, self._fields(), strict=True)):
+        titles = (N_("CA file"), N_("API version"), N_("Key goes into"), N_("Headers"))
+        for row, (title, field) in enumerate(zip(titles, (self.ca_file, self.api_version, self.key_style, self.headers.add), strict=True)):
+            caption = say(label("", "muted", self), title)
             caption.setBuddy(field)
             grid.addWidget(caption, row, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        line = QHBoxLayout()
-        line.addWidget(self.fold)
-        line.addStretch(1)
-        column.addLayout(line)
-        column.addWidget(self._body)
+        line = fill(QHBoxLayout(), self.fold, 1)
+        fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=8)
         self._body.hide()
         self.fold.toggled.connect(self._on_fold)
-        self.browse.clicked.connect(lambda *_: self._ask_file())
         for edit in (self.ca_file, self.api_version):
             edit.textEdited.connect(lambda _text: self.changed.emit())
         self.key_style.activated.connect(lambda _index: self.changed.emit())
         self.headers.changed.connect(self.changed)
-        self.retranslate()
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; unfolded when something is set."""
@@ -114,12 +107,9 @@ class ProviderAdvanced(Translated, QWidget):
         now = (self.ca_file.text().strip(), self.api_version.text().strip(), KeyStyle(self.key_style.currentData()))
         return now != (kept.ca_file, kept.api_version, kept.key_style) or self.headers.edited()
 
-    def _fields(self) -> tuple[QWidget, ...]:
-        return self.ca_file, self.api_version, self.key_style, self.headers.add
-
     def _on_fold(self, opened: bool) -> None:
         self._body.setVisible(opened)
-        self.retranslate()
+        say(self.fold)
 
     def _ask_file(self) -> None:
         ask_open(self, _("Certificate of the authority"), _("Certificates (*.pem *.crt *.cer);;All files (*)"), self._take_file)
@@ -127,19 +117,3 @@ class ProviderAdvanced(Translated, QWidget):
     def _take_file(self, path: Path) -> None:
         self.ca_file.setText(str(path))
         self.changed.emit()
-
-    def retranslate(self) -> None:
-        self.fold.setText(("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"))
-        self.fold.setAccessibleName(_("Advanced"))
-        texts = (_("CA file"), _("API version"), _("Key goes into"), _("Headers"))
-        for caption, field, text in zip(self._captions, self._fields(), texts, strict=True):
-            caption.setText(text)
-            if field is not self.headers.add:
-                field.setAccessibleName(text)
-        self.ca_file.setPlaceholderText(_("PEM file, when an authority of your own signed the server's certificate"))
-        self.api_version.setPlaceholderText(_("Azure only, for example 2024-10-21"))
-        self.browse.setText(_("Choose…"))
-        self.browse.setAccessibleName(_("Choose the CA file"))
-        for row in range(self.key_style.count()):
-            self.key_style.setItemText(row, _(KEY_STYLE_WORDS[KeyStyle(self.key_style.itemData(row))]))
-        self._hint.setText(_("Headers are sent with each request. A value goes to the keyring; of a $VARIABLE only the name is stored."))

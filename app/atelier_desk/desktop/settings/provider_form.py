@@ -7,25 +7,31 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWid
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, label
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.desktop.widgets import control, label, say
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.i18n import N_, _
-
-KIND_WORDS = {
-    ProviderKind.OPENAI: N_("OpenAI-compatible"),
-    ProviderKind.MISTRAL: N_("Mistral"),
-    ProviderKind.OLLAMA: N_("Ollama"),
-    ProviderKind.LOCAL: N_("Built in"),
-}
-DEFAULT_URLS = {
-    ProviderKind.OPENAI: "https://api.openai.com/v1",
-    ProviderKind.MISTRAL: "https://api.mistral.ai/v1",
-    ProviderKind.OLLAMA: "http://localhost:11434",
-    ProviderKind.LOCAL: "",
-}
+from atelier_desk.llm.registry import find, provider_types
 
 
-class ProviderForm(Translated, QWidget):
+def kind_words(kind: str) -> str:
+    """What people call a kind; its bare name where nothing is registered for it any more."""
+    entry = find(kind)
+    return _(entry.title) if entry is not None else kind
+
+
+def usual_url(kind: str) -> str:
+    """The address a provider of this kind has where it names none."""
+    entry = find(kind)
+    return entry.url if entry is not None else ""
+
+
+def is_builtin(kind: str) -> bool:
+    """Whether it is the program's own server, which has no address and no key."""
+    entry = find(kind)
+    return entry is not None and entry.builtin
+
+
+class ProviderForm(QWidget):
     """``changed`` fires on every edit. ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet."""
 
     changed = Signal()
@@ -35,28 +41,30 @@ class ProviderForm(Translated, QWidget):
         self.setObjectName("provider-form")
         self._shown: ProviderConfig | None = None
         self._persistent = True
-        self.name, self.url, self.key_field, self.env = (QLineEdit(self) for _index in range(4))
-        self.kind, self.enabled = QComboBox(self), QCheckBox(self)
-        names = ("provider-name", "provider-url", "provider-key", "provider-env", "provider-kind", "provider-enabled")
-        for widget, name in zip((self.name, self.url, self.key_field, self.env, self.kind, self.enabled), names, strict=True):
-            widget.setObjectName(name)
+        self.name = control(QLineEdit(self), "provider-name")
+        self.kind = control(QComboBox(self), "provider-kind")
+        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData() or "")))
+        self.key_field = control(QLineEdit(self), "provider-key")
+        self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
+        self.enabled = control(QCheckBox(self), "provider-enabled")
         self.name.setMaxLength(64)
         self.key_field.setEchoMode(QLineEdit.EchoMode.Password)
-        for kind in ProviderKind:
-            if kind is not ProviderKind.LOCAL:
-                self.kind.addItem("", kind)
-        self.key_note = label("", "small", self, wrap=True)
-        self.key_note.setObjectName("provider-key-note")
-        self._captions = [label("", "muted", self) for _index in range(6)]
+        kinds = [entry for entry in provider_types() if not entry.builtin]
+        for entry in kinds:
+            self.kind.addItem("", entry.kind)
+        say(self.kind, items=[entry.title for entry in kinds])
+        self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env, self.enabled)
+        titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or from variable"), N_("In use"))
+        self._captions = [say(label("", "muted", self), title) for title in titles]
         for row, (caption, field) in enumerate(zip(self._captions, fields, strict=True)):
             place = row if row < 4 else row + 1
-            caption.setBuddy(field)
+            caption.setBuddy(say(field, name=titles[row]))
             grid.addWidget(caption, place, 0)
             grid.addWidget(field, place, 1)
         grid.addWidget(self.key_note, 4, 1)
@@ -67,12 +75,12 @@ class ProviderForm(Translated, QWidget):
             line.textEdited.connect(lambda _text: self.changed.emit())
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
         self.kind.activated.connect(lambda _index: self._kind_chosen())
-        self.retranslate()
+        self._say()
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; ``persistent`` is whether keys outlive the program."""
         self._shown, self._persistent = config, persistent
-        local = config is not None and config.kind is ProviderKind.LOCAL
+        local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
         self.name.setReadOnly(config is not None)
         self.name.setEnabled(config is None)
@@ -86,14 +94,14 @@ class ProviderForm(Translated, QWidget):
         remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:5])
         for widget in remote:
             widget.setVisible(not local)
-        self.retranslate()
+        self._say()
 
-    def prefill(self, kind: ProviderKind, name: str, url: str) -> None:
+    def prefill(self, kind: str, name: str, url: str) -> None:
         """A new provider with what is known of it."""
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
         self.url.setText(url)
-        self.retranslate()
+        self._say()
 
     def config(self) -> ProviderConfig:
         """What is entered.
@@ -103,14 +111,14 @@ class ProviderForm(Translated, QWidget):
             UsageError: a header is not whole.
         """
         kept = self._shown
-        kind = kept.kind if kept is not None else ProviderKind(self.kind.currentData())
+        kind = kept.kind if kept is not None else str(self.kind.currentData())
         fields = {
             "name": self.name.text().strip(),
             "kind": kind,
-            "base_url": self.url.text().strip() if kind is not ProviderKind.LOCAL else "",
+            "base_url": self.url.text().strip() if not is_builtin(kind) else "",
             "api_key_env": self.env.text().strip(),
             "enabled": self.enabled.isChecked(),
-            **(self.advanced.fields() if kind is not ProviderKind.LOCAL else {}),
+            **(self.advanced.fields() if not is_builtin(kind) else {}),
         }
         if kept is not None:
             fields |= {"has_key": kept.has_key, "created_at": kept.created_at}
@@ -133,26 +141,14 @@ class ProviderForm(Translated, QWidget):
         return now != (kept.base_url, kept.api_key_env, kept.enabled)
 
     def _kind_chosen(self) -> None:
-        self.retranslate()
+        self._say()
         self.changed.emit()
 
-    def retranslate(self) -> None:
-        texts = (_("Name"), _("Kind"), _("Address"), _("API key"), _("or from variable"), _("In use"))
-        for caption, text in zip(self._captions, texts, strict=True):
-            caption.setText(text)
-        fields = (self.name, self.kind, self.url, self.key_field, self.env, self.enabled)
-        for field, text in zip(fields, texts, strict=True):
-            field.setAccessibleName(text)
-        for row in range(self.kind.count()):
-            self.kind.setItemText(row, _(KIND_WORDS[ProviderKind(self.kind.itemData(row))]))
-        kind = ProviderKind(self.kind.currentData() or ProviderKind.OPENAI)
-        self.url.setPlaceholderText(DEFAULT_URLS[kind])
+    def _say(self) -> None:
+        """What the provider shown, or the kind chosen, changes in the texts."""
+        say(self.url)
         stored = self._shown is not None and self._shown.has_key
-        self.key_field.setPlaceholderText(_("stored – type to replace") if stored else _("none stored"))
-        self.env.setPlaceholderText(_("name of an environment variable"))
-        if self._persistent:
-            self.key_note.setText(_("Keys are kept in the system's keyring and never shown again."))
-            mark(self.key_note, "small")
-        else:
-            self.key_note.setText(_("This machine has no keyring: a key is forgotten when the program ends. Better name a variable."))
-            mark(self.key_note, "warn")
+        say(self.key_field, hint=N_("stored – type to replace") if stored else N_("none stored"))
+        lost = N_("This machine has no keyring: a key is forgotten when the program ends. Better name a variable.")
+        say(self.key_note, N_("Keys are kept in the system's keyring and never shown again.") if self._persistent else lost)
+        mark(self.key_note, "small" if self._persistent else "warn")

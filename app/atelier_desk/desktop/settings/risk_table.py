@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.approval import RISKS, RiskName
+from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
 
 WORDS: dict[RiskName, str] = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRisk:
-    """A tool and its own risk; ``section`` is an English text to be translated where it is known."""
-
-    name: str
-    section: str
-    risk: RiskName
-
-
-def tool_risks(atelier: Any) -> list[ToolRisk]:
-    """Every tool that can be asked about, by section. Runs on the engine's side."""
-    registry = atelier.registry
-    return [
-        ToolRisk(tool.name, section.name, str(tool.risk))  # type: ignore[arg-type]
-        for section in registry.sections.all()
-        for tool in registry.get_tools_by_section(section.id)
-    ]
 
 
 class RiskTable(QWidget):
@@ -47,24 +27,23 @@ class RiskTable(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._tools: list[ToolRisk] = []
+        self._tools: list[ToolInfo] = []
         self._chosen: dict[str, RiskName] = {}
         self._boxes: dict[str, QComboBox] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
         theme().changed.connect(self._dress)
 
-    def show_tools(self, tools: Iterable[ToolRisk], chosen: Mapping[str, RiskName]) -> None:
+    def show_tools(self, tools: Iterable[ToolInfo], chosen: Mapping[str, RiskName]) -> None:
         """The tools there are, and what was chosen for them; tools that are gone but were given a risk are listed too."""
         tools = list(tools)
         known = {tool.name for tool in tools}
-        tools += [ToolRisk(name, "", risk) for name, risk in chosen.items() if name not in known]
+        tools += [ToolInfo(name, "", "", risk) for name, risk in chosen.items() if name not in known]
         self._chosen = dict(chosen)
         if tools != self._tools:
             self._tools = tools
             self._build()
-        self.retranslate()
+        for name, box in self._boxes.items():
+            box.setCurrentIndex(max(0, box.findData(self._chosen.get(name, ""))))
 
     def _build(self) -> None:
         while (item := self._column.takeAt(0)) is not None:
@@ -73,7 +52,7 @@ class RiskTable(QWidget):
                 widget.deleteLater()
         self._boxes = {}
         for section in dict.fromkeys(tool.section for tool in self._tools):
-            heading = label(_(section) if section else _("No longer available"), "small", self)
+            heading = say(label("", "small", self), section or N_("No longer available"))
             heading.setContentsMargins(0, 6, 0, 0)
             self._column.addWidget(heading)
             holder = QWidget(self)
@@ -86,17 +65,18 @@ class RiskTable(QWidget):
             self._column.addWidget(holder)
         self._dress()
 
-    def _add(self, grid: QGridLayout, row: int, tool: ToolRisk) -> None:
+    def _add(self, grid: QGridLayout, row: int, tool: ToolInfo) -> None:
         name = QLabel(bare_tool(tool.name), self)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
-        box = QComboBox(self)
-        box.setObjectName(f"risk-{tool.name}")
+        box = control(QComboBox(self), f"risk-{tool.name}")
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(8)
         box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for risk in ("", *RISKS):
             box.addItem("", risk)
+        own = (lambda: _("its own ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
+        say(box, name=lambda: _("Risk of {tool}", tool=tool.name), items=[own, *(WORDS[risk] for risk in RISKS)])
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)
         self._boxes[tool.name] = box
@@ -106,12 +86,3 @@ class RiskTable(QWidget):
     def _dress(self) -> None:
         for box in self._boxes.values():
             box.setFixedWidth(theme().px(170))
-
-    def retranslate(self) -> None:
-        for tool in self._tools:
-            box = self._boxes[tool.name]
-            box.setAccessibleName(_("Risk of {tool}", tool=tool.name))
-            box.setItemText(0, _("its own ({risk})", risk=_(WORDS[tool.risk])) if tool.section else _("none"))
-            for row, risk in enumerate(RISKS, 1):
-                box.setItemText(row, _(WORDS[risk]))
-            box.setCurrentIndex(max(0, box.findData(self._chosen.get(tool.name, ""))))

@@ -8,8 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.approval_wording import rule_text
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.domain.approval import AllowRule
 from atelier_desk.i18n import _
 
@@ -23,9 +22,7 @@ class RuleList(QWidget):
         super().__init__(parent)
         self.setObjectName("approval-rules")
         self._rules: tuple[AllowRule, ...] = ()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
 
     def show_rules(self, rules: Iterable[AllowRule]) -> None:
         """List these."""
@@ -37,23 +34,19 @@ class RuleList(QWidget):
         for rule in self._rules:
             self._column.addWidget(self._row(rule))
         if not self._rules:
-            empty = label(_("None yet. They come from “Always allow” when an agent asks."), "muted", self, wrap=True)
-            empty.setObjectName("approval-rules-empty")
+            empty = control(
+                label(_("None yet. They come from “Always allow” when an agent asks."), "muted", self, wrap=True), "approval-rules-empty"
+            )
             self._column.addWidget(empty)
 
     def _row(self, rule: AllowRule) -> QWidget:
-        row = QWidget(self)
-        row.setObjectName(f"rule-{rule.what}-{rule.target}")
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 2, 0, 2)
+        row = control(QWidget(self), f"rule-{rule.what}-{rule.target}")
         text = rule_text(rule)
-        line.addWidget(label(text, "", row, wrap=True), 1)
-        remove = QPushButton(_("Remove"), row)
-        remove.setObjectName(f"rule-remove-{rule.what}-{rule.target}")
+        remove = control(
+            QPushButton(_("Remove"), row), f"rule-remove-{rule.what}-{rule.target}", look="quiet", on=lambda: self.removed.emit(rule)
+        )
         remove.setAccessibleName(_("Remove: {rule}", rule=text))
-        mark(remove, "quiet")
-        remove.clicked.connect(lambda *_: self.removed.emit(rule))
-        line.addWidget(remove)
+        fill(QHBoxLayout(row), (label(text, "", row, wrap=True), 1), remove, margins=(0, 2, 0, 2))
         return row
 
     def retranslate(self) -> None:

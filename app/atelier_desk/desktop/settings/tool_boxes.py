@@ -10,30 +10,17 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import label
-from atelier_desk.i18n import N_, _
-
-SUMMARIES = {
-    "TodoTool": N_("Plans its work as tasks that you see and can change"),
-    "MemoryTool": N_("Remembers, and finds what was remembered"),
-    "CalculatorTool": N_("Calculates exactly instead of guessing"),
-    "UserQuestionTool": N_("Asks you when something essential is unclear"),
-    "ReportTool": N_("Writes longer results as Markdown reports"),
-    "SpawnAgentTool": N_("Starts agents of its own for parts of the work"),
-    "DelegateTaskTool": N_("Hands work to one of your other agents"),
-    "ParallelTasksTool": N_("Lets several of your agents work side by side"),
-    "list_tool_sections": N_("Looks up which tools there are, by section"),
-    "plan_actions": N_("Carries out a plan of several actions, by tools and agents"),
-}
-"""In a person's words; other tools show the first line of what the model reads."""
+from atelier_desk.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """A tool that can be enabled: ``section`` and ``summary`` are English texts to be translated where they are known."""
+    """A tool that can be enabled: ``section``, ``summary`` and ``title`` are English texts to be translated where they are known."""
 
     name: str
     section: str
     summary: str
+    title: str = ""
 
 
 class ToolBoxes(QWidget):
@@ -67,9 +54,10 @@ class ToolBoxes(QWidget):
             if choice.section != section:
                 section = choice.section
                 self._column.addWidget(label(_(section), "small", self))
-            box = QCheckBox(choice.name, self)
+            box = QCheckBox(_(choice.title) or choice.name, self)
+            box.setToolTip(choice.name)
             box.setObjectName(f"tool-enabled-{choice.name}")
-            box.setAccessibleName(choice.name)
+            box.setAccessibleName(box.text())
             box.setAccessibleDescription(_(choice.summary))
             box.clicked.connect(lambda _on: self.changed.emit())
             text = label(_(choice.summary), "small", self, wrap=True)

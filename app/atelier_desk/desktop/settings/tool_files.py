@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -64,33 +64,17 @@ class ToolFileRow(QWidget):
         super().__init__(parent)
         self.file = file
         self.setObjectName(f"own-tool-{file.file}")
-        self._name = ElidedLabel(file.file, self)
-        mark(self._name, "strong")
+        self._name = control(ElidedLabel(file.file, self), look="strong")
         self._pill = Pill("", "", self)
         self._hash = label(f"{file.sha256[:8]}…", "mono", self)
         self._text = label("", "error" if file.reason else "muted", self, wrap=True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._review, self._revoke = QPushButton(self), QPushButton(self)
-        self._review.setObjectName(f"own-tool-review-{file.file}")
-        self._revoke.setObjectName(f"own-tool-revoke-{file.file}")
+        self._review = control(QPushButton(self), f"own-tool-review-{file.file}", N_("Review…"), on=lambda: self.review.emit(file.file))
+        self._revoke = control(QPushButton(self), f"own-tool-revoke-{file.file}", N_("Revoke"), on=lambda: self.revoke.emit(file.file))
         self._revoke.setVisible(file.state.value != "new")
-        self._review.clicked.connect(lambda *_: self.review.emit(file.file))
-        self._revoke.clicked.connect(lambda *_: self.revoke.emit(file.file))
-        line = QHBoxLayout()
-        line.setSpacing(10)
-        line.addWidget(self._name, 1)
-        line.addWidget(self._pill)
-        line.addWidget(self._review)
-        line.addWidget(self._revoke)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 6)
-        column.setSpacing(4)
-        column.addLayout(line)
-        below = QHBoxLayout()
-        below.setSpacing(10)
-        below.addWidget(self._hash, 0, Qt.AlignmentFlag.AlignTop)
-        below.addWidget(self._text, 1, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(below)
+        line = fill(QHBoxLayout(), (self._name, 1), self._pill, self._review, self._revoke, spacing=10)
+        below = fill(QHBoxLayout(), (self._hash, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1, Qt.AlignmentFlag.AlignTop), spacing=10)
+        fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
         self.retranslate()
 
     @property
@@ -104,9 +88,7 @@ class ToolFileRow(QWidget):
         self._hash.setToolTip(f"SHA-256 {self.file.sha256}")
         self._hash.setAccessibleName(f"SHA-256 {self.file.sha256}")
         self._text.setText(outcome(self.file))
-        self._review.setText(_("Review…"))
         self._review.setAccessibleName(_("Review {file}", file=self.file.file))
-        self._revoke.setText(_("Revoke"))
         self._revoke.setAccessibleName(_("Revoke {file}", file=self.file.file))
 
 
@@ -125,15 +107,12 @@ class ReviewDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(_("Review {file}", file=source.file))
         shown, hidden = visible(source.text)
-        self.text = QPlainTextEdit(shown, self)
-        self.text.setObjectName("own-tool-text")
+        self.text = control(QPlainTextEdit(shown, self), "own-tool-text", look="mono")
         self.text.setAccessibleName(_("Text of {file}", file=source.file))
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        mark(self.text, "mono")
-        self._error = label("", "error", self, wrap=True)
-        self._error.setObjectName("own-tool-error")
+        self._error = control(label("", "error", self, wrap=True), "own-tool-error")
         self._error.setVisible(bool(hidden))
         self._error.setText(
             ngettext(
@@ -142,39 +121,33 @@ class ReviewDialog(QDialog):
         )
         digest = label(f"SHA-256 {source.sha256}", "small", self, wrap=True)
         digest.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 20, 24, 20)
-        column.setSpacing(10)
-        column.addWidget(label(source.file, "title", self))
-        column.addWidget(label(_(RIGHTS), "warn", self, wrap=True))
-        column.addWidget(self.text, 1)
-        column.addWidget(digest)
-        column.addWidget(self._error)
-        column.addLayout(self._buttons(confirmed=file.state.value in ("confirmed", "broken"), revocable=file.state.value != "new"))
+        fill(
+            QVBoxLayout(self),
+            label(source.file, "title", self),
+            label(_(RIGHTS), "warn", self, wrap=True),
+            (self.text, 1),
+            digest,
+            self._error,
+            self._buttons(confirmed=file.state.value in ("confirmed", "broken"), revocable=file.state.value != "new"),
+            margins=(24, 20, 24, 20),
+            spacing=10,
+        )
         self.resize(theme().px(680), theme().px(560))
 
     def _buttons(self, *, confirmed: bool, revocable: bool) -> QHBoxLayout:
-        self._cancel, self._confirm, self._revoke = QPushButton(_("Close"), self), QPushButton(self), QPushButton(_("Revoke"), self)
+        self._cancel = QPushButton(_("Close"), self)
+        self._confirm = control(QPushButton(self), look="primary", on=lambda: self._ask(self.confirm_asked))
+        self._revoke = control(QPushButton(_("Revoke"), self), look="danger", on=lambda: self._ask(self.revoke_asked))
         self._confirm.setText(_("Confirm"))
         for button, name in ((self._cancel, "close"), (self._confirm, "confirm"), (self._revoke, "revoke")):
             button.setObjectName(f"own-tool-{name}")
             button.setAutoDefault(False)
         # Return closes: what is dangerous wants a deliberate press.
         self._cancel.setDefault(True)
-        mark(self._confirm, "primary")
-        mark(self._revoke, "danger")
         self._confirm.setVisible(not confirmed)
         self._revoke.setVisible(revocable)
         self._cancel.clicked.connect(self.reject)
-        self._confirm.clicked.connect(lambda *_: self._ask(self.confirm_asked))
-        self._revoke.clicked.connect(lambda *_: self._ask(self.revoke_asked))
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._revoke)
-        row.addStretch(1)
-        row.addWidget(self._cancel)
-        row.addWidget(self._confirm)
-        return row
+        return fill(QHBoxLayout(), self._revoke, 1, self._cancel, self._confirm, spacing=8)
 
     def _ask(self, signal: SignalInstance) -> None:
         self._confirm.setEnabled(False)

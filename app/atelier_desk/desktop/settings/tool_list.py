@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, label
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.icons import known
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
 
 CONTROL_SECTION = N_("Control of the run (every agent has these, but for guided ones)")
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterInfo:
-    """A parameter as models see it; ``kind`` is its JSON type or its allowed values."""
-
-    name: str
-    kind: str
-    required: bool
-    told: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolInfo:
-    """A tool to be shown: ``section`` is an English text to be translated where it is known; ``told`` is written for models."""
-
-    name: str
-    section: str
-    told: str
-    parameters: tuple[ParameterInfo, ...]
-
-
-def tool_infos(atelier: Any) -> list[ToolInfo]:
-    """Every registered tool, by section, the control tools last. Runs on the engine's side."""
-    from atelier_desk.tools.base import ToolCategory
-
-    registry = atelier.registry
-    found = [_info(tool, section.name) for section in registry.sections.all() for tool in registry.get_tools_by_section(section.id)]
-    return found + [_info(tool, CONTROL_SECTION) for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
-
-
-def _info(tool: Any, section: str) -> ToolInfo:
-    schema = tool.definition().parameters
-    required = schema.get("required", ())
-    parameters = tuple(
-        ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
-    )
-    return ToolInfo(tool.name, section, tool.description.strip(), parameters)
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if "anyOf" in schema:
-        return " | ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
-    kind = str(schema.get("type", ""))
-    return f"{kind}: {_kind(schema['items'])}" if kind == "array" and schema.get("items") else kind
 
 
 class ToolFold(QWidget):
@@ -71,27 +23,16 @@ class ToolFold(QWidget):
         super().__init__(parent)
         self.info = info
         self._body: QWidget | None = None
-        self.head = QPushButton(self)
-        self.head.setObjectName(f"tool-fold-{info.name}")
+        self.head = control(QPushButton(self), f"tool-fold-{info.name}", look="row", on=self.toggle)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
-        mark(self.head, "row")
         self._chevron = QLabel(self.head)
-        summary = ElidedLabel(self._summary(), self.head)
-        mark(summary, "muted")
-        row = QHBoxLayout(self.head)
-        row.setContentsMargins(6, 0, 6, 0)
-        row.setSpacing(10)
-        name = label(info.name, "strong", self.head)
-        row.addWidget(self._chevron)
-        row.addWidget(name)
-        row.addWidget(summary, 1)
-        for part in (self._chevron, name, summary):
+        self._icon = QLabel(self.head)
+        summary = control(ElidedLabel(self._summary(), self.head), look="muted")
+        name = label(self._title(), "strong", self.head)
+        fill(QHBoxLayout(self.head), self._chevron, self._icon, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
+        for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.head)
-        self.head.clicked.connect(lambda *_: self.toggle())
+        self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
         theme().changed.connect(self._dress)
         self._dress()
 
@@ -111,16 +52,21 @@ class ToolFold(QWidget):
         self._dress()
 
     def _summary(self) -> str:
-        return _(SUMMARIES[self.info.name]) if self.info.name in SUMMARIES else (self.info.told.splitlines() or [""])[0]
+        return _(self.info.purpose) or (self.info.told.splitlines() or [""])[0]
+
+    def _title(self) -> str:
+        return f"{_(self.info.title)} · {self.info.name}" if self.info.title else self.info.name
 
     def _build(self) -> QWidget:
         body = QWidget(self)
-        column = QVBoxLayout(body)
-        column.setContentsMargins(31, 0, 6, 12)
-        column.setSpacing(8)
-        column.addWidget(_text(label(_("What models are told"), "small", body)))
-        column.addWidget(_text(label(self.info.told, "muted", body, wrap=True)))
-        column.addWidget(label(_("Parameters (* = required)") if self.info.parameters else _("It takes no parameters."), "small", body))
+        column = fill(
+            QVBoxLayout(body),
+            _text(label(_("What models are told"), "small", body)),
+            _text(label(self.info.told, "muted", body, wrap=True)),
+            label(_("Parameters (* = required)") if self.info.parameters else _("It takes no parameters."), "small", body),
+            margins=(31, 0, 6, 12),
+            spacing=8,
+        )
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(6)
@@ -138,8 +84,9 @@ class ToolFold(QWidget):
         self.head.setFixedHeight(look.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"
         self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
+        self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("folded")
-        self.head.setAccessibleName(f"{self.info.name}, {state}")
+        self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(self._summary())
 
 
@@ -156,9 +103,7 @@ class ToolList(QWidget):
         self.setObjectName("tool-list")
         self._infos: tuple[ToolInfo, ...] = ()
         self._folds: list[ToolFold] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
         """Build the list, unless nothing changed."""
@@ -181,7 +126,7 @@ class ToolList(QWidget):
         section = None
         for info in self._infos:
             if info.section != section:
-                heading = label(_(info.section), "small", self)
+                heading = label(_(info.section or CONTROL_SECTION), "small", self)
                 heading.setContentsMargins(6, 4 if section is None else 12, 0, 4)
                 section = info.section
                 self._column.addWidget(heading)

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetIt
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, pages
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Line, Translated, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -45,43 +45,29 @@ class SettingsWindow(Translated, QWidget):
         self.setMinimumSize(560, 420)
         self._entries = pages()
         self._pages: dict[str, SettingsPage] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._build_side())
-        row.addWidget(Line(self, vertical=True))
         self._stack = QStackedWidget(self)
-        row.addWidget(self._stack, 1)
+        fill(QHBoxLayout(self), self._build_side(), Line(self, vertical=True), (self._stack, 1), margins=(0, 0, 0, 0), spacing=0)
         close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._focus_search)
         theme().changed.connect(self._restyle)
         self._restyle()
+        say(self, title=N_("Settings"))
         self.retranslate()
         self.show_page(self._entries[0].name)
 
     def _build_side(self) -> QWidget:
-        self._side = QWidget(self)
+        self._side = control(QWidget(self), look="side")
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        mark(self._side, "side")
-        column = QVBoxLayout(self._side)
-        column.setContentsMargins(12, 16, 12, 12)
-        column.setSpacing(8)
-        self.search = QLineEdit(self._side)
-        self.search.setObjectName("settings-search")
+        self.search = control(QLineEdit(self._side), "settings-search", look="search", hint=N_("Search settings"))
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-        mark(self.search, "search")
-        self.list = QListWidget(self._side)
-        self.list.setObjectName("settings-pages")
+        self.list = control(QListWidget(self._side), "settings-pages", look="plain", name=N_("Pages"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        mark(self.list, "plain")
-        self.nothing = label("", "small", self._side, wrap=True)
+        self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No setting is called that."))
         self.nothing.hide()
-        column.addWidget(self.search)
-        column.addWidget(self.nothing)
-        column.addWidget(self.list, 1)
+        fill(QVBoxLayout(self._side), self.search, self.nothing, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
         for entry in self._entries:
             item = QListWidgetItem("", self.list)
             item.setData(Qt.ItemDataRole.UserRole, entry.name)
@@ -167,12 +153,6 @@ class SettingsWindow(Translated, QWidget):
         page.setAccessibleName(_(entry.title))
 
     def retranslate(self) -> None:
-        self.setWindowTitle(_("Settings"))
-        self.setAccessibleName(_("Settings"))
-        self.search.setPlaceholderText(_("Search settings"))
-        self.search.setAccessibleName(_("Search settings"))
-        self.list.setAccessibleName(_("Pages"))
-        self.nothing.setText(_("No setting is called that."))
         for number, entry in enumerate(self._entries):
             self.list.item(number).setText(_(entry.title))
             if entry.name in self._pages:

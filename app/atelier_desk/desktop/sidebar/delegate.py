@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewIt
 
 from atelier_desk.desktop.sidebar.model import HEADING, UNREAD, WORKFLOW, Index
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
 
 _ROW, _HEADING, _FIRST_HEADING = 34, 34, 26
 _DOTS = {"running": "accent", "waiting": "warn", "paused": "muted", "interrupted": "warn", "error": "err"}
@@ -107,8 +108,7 @@ class WorkflowDelegate(QStyledItemDelegate):
         return right - side - 6
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = QLineEdit(parent)
-        field.setObjectName("rename-field")
+        field = control(QLineEdit(parent), "rename-field")
         field.setMaxLength(MAX_NAME)
         return field
 

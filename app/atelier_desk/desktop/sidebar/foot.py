@@ -7,12 +7,13 @@ from typing import Literal
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Translated, label
-from atelier_desk.i18n import _, language
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label, say
+from atelier_desk.i18n import N_, _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
 _LANGUAGES = (("fr", "Français"), ("en", "English"))
+STATES: dict[Connection, str] = {"opening": N_("Opening…"), "ready": N_("Ready"), "failed": N_("Not open"), "closing": N_("Closing…")}
 
 
 class SidebarFoot(Translated, QWidget):
@@ -31,40 +32,23 @@ class SidebarFoot(Translated, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
-        self.settings = QPushButton(self)
-        self.settings.setObjectName("open-settings")
-        mark(self.settings, "quiet")
-        self.palette_button = QPushButton("Ctrl+K", self)
-        self.palette_button.setObjectName("open-palette")
-        mark(self.palette_button, "quiet")
-        self.menu = IconButton("ellipsis", parent=self)
-        self.menu.setObjectName("main-menu")
-        self.language = QComboBox(self)
-        self.language.setObjectName("language-select")
-        mark(self.language, "quiet")
+        self.settings = control(QPushButton(self), "open-settings", look="quiet")
+        self.palette_button = control(QPushButton("Ctrl+K", self), "open-palette", look="quiet")
+        self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
+        self.language = control(QComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
             self.language.addItem(name, code)
         self._dot = QLabel(self)
-        self._words = label("", "small", self)
-        self._words.setObjectName("connection-state")
-        first = QHBoxLayout()
-        first.setSpacing(2)
-        first.addWidget(self.settings)
-        first.addStretch(1)
-        first.addWidget(self.palette_button)
-        first.addWidget(self.menu)
-        second = QHBoxLayout()
-        second.setSpacing(6)
-        second.addWidget(self.language)
-        second.addStretch(1)
-        second.addWidget(self._dot)
-        second.addWidget(self._words)
+        self._words = control(label("", "small", self), "connection-state")
+        first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
+        second = fill(QHBoxLayout(), self.language, 1, self._dot, self._words, spacing=6)
         second.addSpacing(8)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(2)
-        box.addLayout(first)
-        box.addLayout(second)
+        fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
+        say(self.settings, lambda: " " + _("Settings"))
+        say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
+        say(self.menu, tip=N_("Menu"))
+        say(self.language, tip=N_("Language"))
+        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])))
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
@@ -77,7 +61,7 @@ class SidebarFoot(Translated, QWidget):
         """Opening, ready, failed or closing."""
         self._state = state
         self._dress()
-        self.retranslate()
+        say(self._words)
 
     def _dress(self) -> None:
         look = theme()
@@ -90,14 +74,4 @@ class SidebarFoot(Translated, QWidget):
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
 
     def retranslate(self) -> None:
-        words = {"opening": _("Opening…"), "ready": _("Ready"), "failed": _("Not open"), "closing": _("Closing…")}
-        self.settings.setText(" " + _("Settings"))
-        self.settings.setAccessibleName(_("Settings"))
-        self.palette_button.setAccessibleName(_("Command palette"))
-        self.palette_button.setToolTip(_("Command palette"))
-        self.menu.describe(_("Menu"))
-        self.language.setAccessibleName(_("Language"))
-        self.language.setToolTip(_("Language"))
         self.language.setCurrentIndex(max(0, self.language.findData(language())))
-        self._words.setText(words[self._state])
-        self._words.setAccessibleName(_("Connection: {state}", state=words[self._state]))

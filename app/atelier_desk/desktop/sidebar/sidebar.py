@@ -14,11 +14,12 @@ from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
 from atelier_desk.desktop.sidebar.model import WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream import Topic
     from atelier_desk.domain.workflow import Workflow
 
 PAGE = 100
@@ -118,26 +119,16 @@ class Sidebar(Translated, QWidget):
         self.current_id = ""
         self._limit = PAGE
         self._more = False
-        self.new = QPushButton(self)
-        self.new.setObjectName("new-workflow")
-        self.search = QLineEdit(self)
-        self.search.setObjectName("search-field")
+        self.new = control(QPushButton(self), "new-workflow", lambda: " " + _("New workflow"))
+        self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search workflows"))
         self.search.setClearButtonEnabled(True)
-        mark(self.search, "search")
         self.model = WorkflowModel(self)
         self.list = WorkflowListView(self)
         self.list.setModel(self.model)
-        self.empty = EmptyState("message-square", parent=self)
+        self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(12, 14, 7, 10)
-        box.setSpacing(8)
-        box.addWidget(self.new)
-        box.addWidget(self.search)
-        box.addWidget(self.list, 1)
-        box.addWidget(self.empty, 1)
-        box.addWidget(self.foot)
+        fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
         self._search_timer = _single_shot(self, SEARCH_MS, self._on_search)
         self._reload_timer = _single_shot(self, RELOAD_MS, self.reload)
         self._day_timer = QTimer(self)
@@ -149,21 +140,22 @@ class Sidebar(Translated, QWidget):
         self.list.delete_wanted.connect(self.delete)
         self.list.menu_wanted.connect(self._show_menu)
         self.list.end_reached.connect(self._on_end)
-        self.model.renamed.connect(lambda key, name: self.bridge.do(lambda a: a.workflows.rename(key, name)))
+        self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
         bridge.changed.connect(self._on_changed)
         theme().changed.connect(self._dress)
         self._dress()
+        say(self.list, name=N_("Workflows"))
         self.retranslate()
 
     # -- list -----------------------------------------------------------------------------------------------------------------
     def reload(self) -> None:
         """Read the list again."""
-        self.bridge.start(self.load())
+        self.bridge.jobs.start(self.load())
 
     async def load(self) -> None:
         """Read the list and keep the current one selected."""
         needle, limit = self.search.text().strip(), self._limit
-        workflows = await self.bridge.call(lambda a: a.workflows.list(search=needle, limit=limit))
+        workflows = await self.bridge.engine.workflows.list(search=needle, limit=limit)
         self._more = len(workflows) >= limit
         self.model.set_workflows(workflows)
         self._show_selected()
@@ -195,7 +187,7 @@ class Sidebar(Translated, QWidget):
             self._limit = min(1000, self._limit + PAGE)
             self.reload()
 
-    def _on_changed(self, topic: str, _key: str) -> None:
+    def _on_changed(self, topic: Topic, _key: str) -> None:
         if topic in {"workflow", "question", "approval"} and not self._reload_timer.isActive():
             self._reload_timer.start()
 
@@ -209,32 +201,32 @@ class Sidebar(Translated, QWidget):
 
     def delete(self, workflow_id: str) -> None:
         """Delete at once, with Undo for a while."""
-        self.bridge.once(("delete", workflow_id), lambda: self._delete(workflow_id))
+        self.bridge.jobs.once(("delete", workflow_id), lambda: self._delete(workflow_id))
 
     async def _delete(self, workflow_id: str) -> None:
-        workflow = await self.bridge.call(lambda a: a.workflows.delete(workflow_id))
+        workflow = await self.bridge.engine.workflows.delete(workflow_id)
         self.workflow_gone.emit(workflow_id)
         self._toasts.show(
             _("“{name}” was deleted", name=workflow.name),
             _("Undo"),
-            lambda: self.bridge.once(("undo", workflow_id), lambda: self._undo(workflow_id)),
+            lambda: self.bridge.jobs.once(("undo", workflow_id), lambda: self._undo(workflow_id)),
         )
 
     async def _undo(self, workflow_id: str) -> None:
-        await self.bridge.call(lambda a: a.workflows.undo_delete(workflow_id))
+        await self.bridge.engine.workflows.undo_delete(workflow_id)
         self.workflow_chosen.emit(workflow_id)
 
     def toggle_pin(self, workflow_id: str) -> None:
         workflow = self._find(workflow_id)
         if workflow is not None:
             pinned = not workflow.pinned
-            self.bridge.do(lambda a: a.workflows.set_pinned(workflow_id, pinned))
+            self.bridge.jobs.start(self.bridge.engine.workflows.set_pinned(workflow_id, pinned))
 
     def duplicate(self, workflow_id: str) -> None:
-        self.bridge.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
+        self.bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
 
     async def _duplicate(self, workflow_id: str) -> None:
-        copy = await self.bridge.call(lambda a: a.workflows.duplicate(workflow_id))
+        copy = await self.bridge.engine.workflows.duplicate(workflow_id)
         self.workflow_chosen.emit(copy.id)
         changed = await self._changed_reports(workflow_id)
         if changed:
@@ -242,7 +234,7 @@ class Sidebar(Translated, QWidget):
 
     async def _changed_reports(self, workflow_id: str) -> list[str]:
         """A line for each report that a copy does not have as Atelier wrote it."""
-        names = await self.bridge.call(lambda a: a.workflows.changed_reports(workflow_id))
+        names = await self.bridge.engine.workflows.changed_reports(workflow_id)
         text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
         return [_(text, name=name) for name in names]
 
@@ -255,14 +247,16 @@ class Sidebar(Translated, QWidget):
         dialog = QFileDialog(self, _("Export workflow"), f"{name or workflow_id}.json", "Atelier (*.json);;Markdown (*.md)")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.bridge.start(self.export_to(workflow_id, Path(path))))
+        dialog.fileSelected.connect(lambda path: self.bridge.jobs.start(self.export_to(workflow_id, Path(path))))
         dialog.open()
 
     async def export_to(self, workflow_id: str, path: Path) -> None:
         """Write the export; ``.md`` gives Markdown to read, anything else JSON that can be imported."""
+        from atelier_desk.desktop.settings.files import write_text
+
         kind = "md" if path.suffix.lower() == ".md" else "json"
-        text = await self.bridge.call(lambda a: a.workflows.export(workflow_id, kind))
-        await self.bridge.call(lambda a: path.write_text(text, encoding="utf-8"))
+        text = await self.bridge.engine.workflows.export(workflow_id, kind)
+        await write_text(path, text)
         changed = await self._changed_reports(workflow_id) if kind == "json" else []
         self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *changed]))
 
@@ -300,16 +294,11 @@ class Sidebar(Translated, QWidget):
 
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(_("Nothing found"), _("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
+            self.empty.set_texts(N_("Nothing found"), N_("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
         else:
-            self.empty.set_texts(_("No workflows yet"), _("Write a first message to begin one."))
+            self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
 
     def retranslate(self) -> None:
-        self.new.setText(" " + _("New workflow"))
-        self.new.setAccessibleName(_("New workflow"))
-        self.search.setPlaceholderText(_("Search"))
-        self.search.setAccessibleName(_("Search workflows"))
-        self.list.setAccessibleName(_("Workflows"))
         self.model.regroup()
         self._say_empty()
 

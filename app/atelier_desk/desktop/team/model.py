@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from atelier_desk.desktop.team.state import Member, TeamState
+from atelier_desk.domain.errors import NotFoundError
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -120,14 +121,14 @@ class TeamModel(QObject):
         roots, self._reloads = self._reloads, set()
         if self._bridge is not None:
             for root in roots:
-                self._bridge.start(self._load(self.workflow_id, root))
+                self._bridge.jobs.start(self._load(self.workflow_id, root))
 
     async def _load(self, workflow_id: str, root: str) -> None:
         """Read one tree; what happens meanwhile is fed again, for the tree may be older."""
         assert self._bridge is not None
         self._loading += 1
         try:
-            tree = await self._bridge.call(lambda a: _tree(a, workflow_id, root))
+            tree = await turn_tree(self._bridge, workflow_id, root)
         finally:
             self._loading = max(0, self._loading - 1)
             meanwhile = self._meanwhile
@@ -143,12 +144,10 @@ class TeamModel(QObject):
         self._mark(changed)
 
 
-async def _tree(atelier: Any, workflow_id: str, root: str) -> AgentNode | None:
-    """On the engine's loop: a turn's agents; None when the turn is gone."""
-    from atelier_desk.domain.errors import NotFoundError
-
+async def turn_tree(bridge: Bridge, workflow_id: str, root_run_id: str) -> AgentNode | None:
+    """A turn's agents; None when the turn is gone."""
     try:
-        return await atelier.teams.tree(workflow_id, root)  # type: ignore[no-any-return]
+        return await bridge.engine.teams.tree(workflow_id, root_run_id or None)
     except NotFoundError:
         return None
 

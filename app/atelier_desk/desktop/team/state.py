@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from atelier_desk.domain import payloads
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.stream import StreamEvent
     from atelier_desk.engine.services.team_views import AgentNode
@@ -117,6 +118,14 @@ class Member:
         """Its own, without those below it."""
         return Spent(self.tokens_input, self.tokens_output, self.cost, self.tool_calls, self.elapsed(now))
 
+    def hear(self, status: str, when: datetime) -> None:
+        """The run said what it does now."""
+        if status == "limited":
+            self.set_status("paused", when)
+            self.pause = self.pause or "limit"
+        elif status and status != "waiting":
+            self.set_status(status, when)
+
     def set_status(self, status: str, when: datetime) -> None:
         if status == COUNTING:
             self.counting_since = self.counting_since or when
@@ -129,6 +138,14 @@ class Member:
             self.approvals.clear()
             self.question = self.pause = ""
         self.status = status
+
+
+_TELLING = frozenset({
+    "workflow_start", "workflow_complete", "run_status", "usage", "tool_start", "tool_end", "limit_reached", "loop_detected",
+    "user_question_start", "user_question_complete", "validation_required", "validation_response",
+    "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question", "sub_agent_answer",
+})  # fmt: skip
+"""What says something of an agent."""
 
 
 class TeamState:
@@ -242,16 +259,89 @@ class TeamState:
     # -- stream events --------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> set[str]:
         """Take one event; gives the runs that look different now."""
-        handler = _HANDLERS.get(event.chunk_type.value)
-        if handler is None or not event.run_id:
+        from atelier_desk.domain import payloads
+
+        if not event.run_id or event.chunk_type not in _TELLING:
             return set()
+        data = event.payload
         member = self.members.get(event.run_id)
         if member is None:
             member = self._member(event.run_id, event.parent_run_id)
             member.depth, member.started_at = event.depth, event.time
         member.name = event.agent_name or member.name
-        changed = handler(self, member, event)
-        return {member.run_id} if changed is None else changed
+        if isinstance(data, payloads.SubAgent):
+            return self._feed_child(member, data, event.time)
+        self._feed(member, data, event.time)
+        return {member.run_id}
+
+    @staticmethod
+    def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
+        """What a run tells of itself."""
+        from atelier_desk.domain import payloads
+
+        match data:
+            case payloads.WorkflowComplete() | payloads.RunStatusChanged():
+                member.hear(data.status, when)
+            case payloads.UsageTold():
+                # What one reply cost; the sums beside it count sub-agents that are over, which are members themselves.
+                member.tokens_input += data.tokens_input
+                member.tokens_output += data.tokens_output
+                member.cost += data.cost
+            case payloads.ToolStart():
+                member.calls.pop("", None)
+                member.tool_calls += data.call_id not in member.calls
+                member.calls[data.call_id] = data.tool
+            case payloads.ToolEnd():
+                member.calls.pop(data.call_id, None)
+                member.calls.pop("", None)
+            case payloads.LimitReached():
+                member.pause, member.limit = "limit", data.reason
+                member.value, member.cap = float(data.details.get("value") or 0), float(data.details.get("cap") or 0)
+            case payloads.LoopDetected(reason="pause"):
+                member.pause = "loop"
+            case payloads.UserQuestionStart():
+                member.questions[data.user_question.question_id] = data.user_question.question
+            case payloads.UserQuestionComplete():
+                member.questions.pop(data.question_id, None)
+            case payloads.ValidationRequired():
+                member.approvals.add(data.validation_id)
+            case payloads.ValidationResponse():
+                member.approvals.discard(data.validation_id)
+
+    def _feed_child(self, member: Member, data: payloads.SubAgent, when: datetime) -> set[str]:
+        """What a run tells of a sub-agent."""
+        from atelier_desk.domain import payloads
+
+        child = self._member(data.sub_agent_id, member.run_id)
+        child.name = data.sub_agent_name or child.name
+        match data:
+            case payloads.SubAgentStart():
+                child.title = child.title or " ".join(data.task_description.split())
+                child.parent_call_id = data.call_id or child.parent_call_id
+                child.call_kind = data.kind or child.call_kind
+                child.stage = data.stage or child.stage
+                child.background = data.background
+                child.depth, child.started_at = member.depth + 1, child.started_at or when
+                if child.status == "planned" or (child.status == COUNTING and child.counting_since is None):
+                    child.set_status(COUNTING, when)
+                return {member.run_id, child.run_id}
+            case payloads.SubAgentProgress():
+                child.told = Spent(data.tokens_input, data.tokens_output, data.cost)
+                child.progress = child.progress if data.progress is None else data.progress
+                if data.current_tool and data.current_tool not in child.calls.values():
+                    child.calls[""] = data.current_tool
+            case payloads.SubAgentComplete():
+                child.report = data.report or child.report
+                child.error = data.error or child.error
+                if not child.over:
+                    child.set_status(data.status, when)
+                child.progress = None
+                return {member.run_id, child.run_id}
+            case payloads.SubAgentQuestion():
+                child.question = data.question
+            case payloads.SubAgentAnswer():
+                child.question = ""
+        return {child.run_id}
 
     def _member(self, run_id: str, parent: str | None) -> Member:
         member = self.members.get(run_id)
@@ -261,123 +351,3 @@ class TeamState:
             member.parent_run_id = parent
             self._below.setdefault(parent, []).append(run_id)
         return member
-
-    def _on_status(self, member: Member, event: StreamEvent) -> None:
-        status = str(event.data.get("status", ""))
-        if status == "limited":
-            member.set_status("paused", event.time)
-            member.pause = member.pause or "limit"
-        elif status and status != "waiting":
-            member.set_status(status, event.time)
-
-    def _on_usage(self, member: Member, event: StreamEvent) -> None:
-        """What one reply cost; the sums beside it count sub-agents that are over, which are members themselves."""
-        member.tokens_input += int(event.data.get("tokens_input") or 0)
-        member.tokens_output += int(event.data.get("tokens_output") or 0)
-        member.cost += float(event.data.get("cost") or 0.0)
-
-    def _on_tool_start(self, member: Member, event: StreamEvent) -> None:
-        call_id = str(event.data.get("call_id", ""))
-        member.calls.pop("", None)
-        if call_id not in member.calls:
-            member.tool_calls += 1
-        member.calls[call_id] = str(event.data.get("tool", ""))
-
-    def _on_tool_end(self, member: Member, event: StreamEvent) -> None:
-        member.calls.pop(str(event.data.get("call_id", "")), None)
-        member.calls.pop("", None)
-
-    def _on_child_start(self, member: Member, event: StreamEvent) -> set[str]:
-        data = event.data
-        child = self._member(str(data.get("sub_agent_id", "")), member.run_id)
-        child.name = str(data.get("sub_agent_name") or child.name)
-        child.title = child.title or " ".join(str(data.get("task_description") or "").split())
-        child.parent_call_id = str(data.get("call_id") or child.parent_call_id)
-        child.call_kind = str(data.get("kind") or child.call_kind)
-        child.stage = int(data.get("stage") or child.stage)
-        child.background = bool(data.get("background", child.background))
-        child.depth, child.started_at = member.depth + 1, child.started_at or event.time
-        if child.status == "planned" or (child.status == COUNTING and child.counting_since is None):
-            child.set_status(COUNTING, event.time)
-        return {member.run_id, child.run_id}
-
-    def _child(self, member: Member, event: StreamEvent) -> Member:
-        child = self._member(str(event.data.get("sub_agent_id", "")), member.run_id)
-        child.name = str(event.data.get("sub_agent_name") or child.name)
-        return child
-
-    def _on_child_progress(self, member: Member, event: StreamEvent) -> set[str]:
-        child = self._child(member, event)
-        data = event.data
-        child.told = Spent(int(data.get("tokens_input") or 0), int(data.get("tokens_output") or 0), float(data.get("cost") or 0.0))
-        if event.data.get("progress") is not None:
-            child.progress = int(event.data["progress"])
-        tool = str(event.data.get("current_tool") or "")
-        if tool and tool not in child.calls.values():
-            child.calls[""] = tool
-        return {child.run_id}
-
-    def _on_child_over(self, member: Member, event: StreamEvent) -> set[str]:
-        child, data = self._child(member, event), event.data
-        child.report = str(data.get("report") or child.report)
-        child.error = str(data.get("error") or child.error)
-        if not child.over:
-            failed = event.chunk_type.value == "sub_agent_error"
-            child.set_status(str(data.get("status") or ("error" if failed else "completed")), event.time)
-        child.progress = None
-        return {member.run_id, child.run_id}
-
-    def _on_child_question(self, member: Member, event: StreamEvent) -> set[str]:
-        child = self._child(member, event)
-        child.question = str(event.data.get("question") or "")
-        return {child.run_id}
-
-    def _on_child_answer(self, member: Member, event: StreamEvent) -> set[str]:
-        child = self._child(member, event)
-        child.question = ""
-        return {child.run_id}
-
-    def _on_limit(self, member: Member, event: StreamEvent) -> None:
-        details = event.data.get("details") or {}
-        member.pause, member.limit = "limit", str(event.data.get("reason", ""))
-        member.value, member.cap = float(details.get("value") or 0), float(details.get("cap") or 0)
-
-    def _on_loop(self, member: Member, event: StreamEvent) -> None:
-        if event.data.get("reason") == "pause":
-            member.pause = "loop"
-
-    def _on_question(self, member: Member, event: StreamEvent) -> None:
-        asked = event.data.get("user_question") or {}
-        member.questions[str(asked.get("question_id", ""))] = str(asked.get("question", ""))
-
-    def _on_question_over(self, member: Member, event: StreamEvent) -> None:
-        member.questions.pop(str(event.data.get("question_id", "")), None)
-
-    def _on_approval(self, member: Member, event: StreamEvent) -> None:
-        member.approvals.add(str(event.data.get("validation_id", "")))
-
-    def _on_approval_over(self, member: Member, event: StreamEvent) -> None:
-        member.approvals.discard(str(event.data.get("validation_id", "")))
-
-
-_Handler = Callable[[TeamState, Member, "StreamEvent"], set[str] | None]
-_HANDLERS: dict[str, _Handler] = {
-    "workflow_start": TeamState._on_status,
-    "workflow_complete": TeamState._on_status,
-    "run_status": TeamState._on_status,
-    "usage": TeamState._on_usage,
-    "tool_start": TeamState._on_tool_start,
-    "tool_end": TeamState._on_tool_end,
-    "sub_agent_start": TeamState._on_child_start,
-    "sub_agent_progress": TeamState._on_child_progress,
-    "sub_agent_complete": TeamState._on_child_over,
-    "sub_agent_error": TeamState._on_child_over,
-    "sub_agent_question": TeamState._on_child_question,
-    "sub_agent_answer": TeamState._on_child_answer,
-    "limit_reached": TeamState._on_limit,
-    "loop_detected": TeamState._on_loop,
-    "user_question_start": TeamState._on_question,
-    "user_question_complete": TeamState._on_question_over,
-    "validation_required": TeamState._on_approval,
-    "validation_response": TeamState._on_approval_over,
-}

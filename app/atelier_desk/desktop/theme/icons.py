@@ -17,6 +17,16 @@ def _source(name: str) -> str:
     return path.read_text(encoding="utf-8").replace('stroke-width="2"', 'stroke-width="1.9"')
 
 
+def known(name: str, instead: str = "terminal") -> str:
+    """``name`` when an icon of that name is bundled: a tool from outside may name any."""
+    return name if name.replace("-", "").isalnum() and _there(name) else instead
+
+
+@cache
+def _there(name: str) -> bool:
+    return (resource_dir() / "icons" / f"{name}.svg").is_file()
+
+
 @cache
 def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     """The icon ``name`` in one colour, ``size`` logical pixels square.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, Translated, label
+from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, Translated, fill, label
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost
+from atelier_desk.desktop.widgets.words import control, say
 
 __all__ = [
     "Card",
@@ -20,5 +21,8 @@ __all__ = [
     "Toast",
     "ToastHost",
     "Translated",
+    "control",
+    "fill",
     "label",
+    "say",
 ]

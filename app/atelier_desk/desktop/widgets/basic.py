@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.words import Text, say
 
+L = TypeVar("L", bound=QBoxLayout)
 PillKind = Literal["", "accent", "ok", "warn", "err"]
 
 
@@ -24,8 +25,7 @@ class Translated:
         super().changeEvent(event)  # type: ignore[misc]
 
     def retranslate(self) -> None:
-        """Set every text again in the current language."""
-        raise NotImplementedError
+        """Set again what ``say`` cannot bind: texts made of what is shown."""
 
 
 class Card(QFrame):
@@ -34,9 +34,7 @@ class Card(QFrame):
     def __init__(self, parent: QWidget | None = None, variant: str = "card", margins: tuple[int, int, int, int] = (12, 10, 12, 10)) -> None:
         super().__init__(parent)
         mark(self, variant)
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(*margins)
-        self.body.setSpacing(8)
+        self.body = fill(QVBoxLayout(self), margins=margins, spacing=8)
 
 
 class Line(QFrame):
@@ -68,10 +66,10 @@ class Pill(QLabel):
 class IconButton(QToolButton):
     """A flat button with a bundled icon; its tool tip is also its accessible name.
 
-    ``describe`` sets the text, ``set_icon`` the picture; the icon follows the theme.
+    ``describe`` binds the text, ``set_icon`` sets the picture; the icon follows the theme.
     """
 
-    def __init__(self, icon: str, tip: str = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
+    def __init__(self, icon: str, tip: Text = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
         super().__init__(parent)
         self._icon, self._role, self._size = icon, role, size
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -81,11 +79,9 @@ class IconButton(QToolButton):
         if tip:
             self.describe(tip)
 
-    def describe(self, tip: str, shortcut: str = "") -> None:
-        """Tool tip and accessible name; ``shortcut`` is shown in the tip only."""
-        keys = native_keys(shortcut) if shortcut else ""
-        self.setToolTip(f"{tip} ({keys})" if keys else tip)
-        self.setAccessibleName(tip)
+    def describe(self, tip: Text, shortcut: str = "") -> None:
+        """Tool tip and accessible name, as ``say`` binds them; ``shortcut`` is shown in the tip only."""
+        say(self, tip=tip, keys=shortcut)
 
     def set_icon(self, icon: str, role: Role | None = None) -> None:
         self._icon = icon
@@ -144,6 +140,22 @@ def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, w
     return made
 
 
-def on_activated(widget: Any, action: Callable[[], object]) -> None:
-    """Connect a button's click to a function that takes nothing."""
-    widget.clicked.connect(lambda *_: action())
+Item = QWidget | QLayout | int | tuple[QWidget | QLayout, int] | tuple[QWidget | QLayout, int, Qt.AlignmentFlag]
+
+
+def fill(layout: L, *items: Item, margins: tuple[int, int, int, int] | None = None, spacing: int | None = None) -> L:
+    """A layout with what stands in it: widgets and layouts, alone or with their stretch and alignment; a number is a stretch of its own."""
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for item in items:
+        if isinstance(item, int):
+            layout.addStretch(item)
+            continue
+        what, *place = item if isinstance(item, tuple) else (item,)
+        if isinstance(what, QLayout):
+            layout.addLayout(what, *place)
+        else:
+            layout.addWidget(what, *place)  # type: ignore[arg-type]
+    return layout

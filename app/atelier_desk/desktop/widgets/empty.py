@@ -1,50 +1,88 @@
-"""What a list shows when it has nothing."""
+"""What a list or a pane shows when it has nothing, in as little room as there is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.basic import label
+from atelier_desk.desktop.widgets.basic import Translated, fill, label
+from atelier_desk.desktop.widgets.words import Text, say
+
+MARGIN = 24
+SMALL_MARGIN = 4
+SIDE = 16
 
 
-class EmptyState(QWidget):
-    """An icon, a line, a hint and, when given, one button. ``set_texts`` changes the words."""
+class EmptyState(Translated, QWidget):
+    """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words.
 
-    def __init__(self, icon: str, title: str = "", hint: str = "", parent: QWidget | None = None) -> None:
+    It never asks for room, unless it is to stay ``whole``: in a low place it loses first the margins, then the icon, then the hint (which
+    stays in the tool tip), never the title or the button.
+    """
+
+    def __init__(
+        self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
+    ) -> None:
         super().__init__(parent)
+        self._whole = whole
         self._icon_name = icon
         self._icon = QLabel(self)
-        self._title = label(title, "strong", self, wrap=True)
-        self._hint = label(hint, "muted", self, wrap=True)
+        self._title = label("", "strong", self, wrap=True)
+        self._hint = label("", "muted", self, wrap=True)
         self.button = QPushButton(self)
-        self.button.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 24, 16, 24)
-        layout.setSpacing(8)
-        layout.addStretch(1)
-        for widget in (self._icon, self._title, self._hint):
-            if isinstance(widget, QLabel):
-                widget.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            layout.addWidget(widget)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(2)
-        self._hint.setVisible(bool(hint))
+        centre = Qt.AlignmentFlag.AlignHCenter
+        for text in (self._icon, self._title, self._hint):
+            text.setAlignment(centre)
+        self._column = fill(QVBoxLayout(self), 1, self._icon, self._title, self._hint, (self.button, 0, centre), 2)
         theme().changed.connect(self._dress)
+        self.set_texts(title, hint, button)
         self._dress()
 
-    def set_texts(self, title: str, hint: str = "", button: str = "") -> None:
-        self._title.setText(title)
-        self._hint.setText(hint)
-        self._hint.setVisible(bool(hint))
-        self.button.setText(button)
+    def set_texts(self, title: Text, hint: Text = "", button: Text = "") -> None:
+        say(self._title, title)
+        say(self._hint, hint)
+        say(self.button, button)
+        say(self, name=title, about=hint)
         self.button.setVisible(bool(button))
+        self._fit()
 
-    def on_button(self, action: Callable[[], object]) -> None:
-        self.button.clicked.connect(lambda *_: action())
+    def minimumSizeHint(self) -> QSize:
+        return super().minimumSizeHint() if self._whole else QSize(0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def retranslate(self) -> None:
+        self._fit()
 
     def _dress(self) -> None:
         self._icon.setPixmap(theme().pixmap(self._icon_name, "muted", theme().px(22), self.devicePixelRatioF()))
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the first arrangement that fits: (margin, icon, hint)."""
+        for margin, icon, hint in ((MARGIN, True, True), (SMALL_MARGIN, True, True), (SMALL_MARGIN, False, True), (0, False, False)):
+            if self._whole or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
+                break
+        side = SIDE if self._whole or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
+        self._column.setContentsMargins(side, margin, side, margin)
+        self._column.setSpacing(8 if icon else 4)
+        self._icon.setVisible(icon)
+        self._hint.setVisible(hint and bool(self._hint.text()))
+        self.setToolTip("" if hint else self._hint.text())
+
+    def _needed(self, margin: int, icon: bool, hint: bool) -> int:
+        """The height of the lines that would be shown, at the present width."""
+        spacing = 8 if icon else 4
+        width = max(40, self.width() - 2 * SIDE)
+        heights = [theme().px(22)] if icon else []
+        for text, shown in ((self._title, True), (self._hint, hint and bool(self._hint.text()))):
+            if shown:
+                flags = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
+                heights.append(text.fontMetrics().boundingRect(0, 0, width, 10_000, flags, text.text()).height())
+        if not self.button.isHidden():
+            heights.append(self.button.sizeHint().height())
+        return sum(heights) + spacing * (len(heights) - 1) + 2 * margin

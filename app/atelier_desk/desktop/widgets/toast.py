@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import IconButton, label
+from atelier_desk.desktop.widgets.basic import IconButton, fill, label
 from atelier_desk.i18n import _
 
 DEFAULT_MS = 6000
@@ -35,9 +35,7 @@ class Toast(QFrame):
         mark(self, "toast")
         self.setObjectName("toast")
         self.setAccessibleName(text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 10, 16, 10)
-        row.setSpacing(16)
+        row = fill(QHBoxLayout(self), margins=(16, 10, 16, 10), spacing=16)
         words = label(text, parent=self)
         if words.sizeHint().width() > WIDEST:
             words.setWordWrap(True)

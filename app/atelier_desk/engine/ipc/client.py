@@ -43,7 +43,7 @@ class UserTerminal(Protocol):
 
     async def read_piped(self) -> str: ...
 
-    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None: ...
+    def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None: ...
 
 
 class HolderConnection:
@@ -120,8 +120,8 @@ class HolderConnection:
             terminal.think(str(message["think"]))
         elif "prompt" in message:
             terminal.prompt(str(message["prompt"]))
-        elif "interrupts" in message:
-            terminal.catch_interrupts(self._interrupt if message["interrupts"] else None)
+        elif "catches_ctrl_c" in message:
+            terminal.catch_ctrl_c(self._ctrl_c if message["catches_ctrl_c"] else None)
         elif "ask" in message or "read" in message:
             # The holder waits for one reply at a time: a question before this one was answered elsewhere.
             for earlier in asking:
@@ -146,8 +146,8 @@ class HolderConnection:
             return
         self._send({"reply": text, "number": message.get("number")})
 
-    def _interrupt(self) -> bool:
-        self._send({"interrupt": True})
+    def _ctrl_c(self) -> bool:
+        self._send({"ctrl_c": True})
         return True
 
     async def _next(self) -> dict[str, Any]:

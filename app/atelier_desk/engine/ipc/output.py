@@ -36,7 +36,7 @@ class RemoteOutput:
         self.watched = watched
         self.request = request or Request()
         self.handing_over = False
-        self._on_interrupt: Callable[[], bool] | None = None
+        self._on_ctrl_c: Callable[[], bool] | None = None
         self._writer = writer
         self._reply: asyncio.Future[str | None] | None = None
         self._requests = 0
@@ -74,16 +74,16 @@ class RemoteOutput:
     async def read_piped(self) -> str:
         return await self._request({"read": True, "piped": True}) or ""
 
-    def catch_interrupts(self, handler: Callable[[], bool] | None) -> None:
-        self._on_interrupt = handler
-        self.send({"interrupts": handler is not None})
+    def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
+        self._on_ctrl_c = handler
+        self.send({"catches_ctrl_c": handler is not None})
 
-    def interrupted(self) -> bool:
+    def ctrl_c(self) -> bool:
         """The client's Ctrl-C; False when nobody deals with it, and the command is to be cancelled."""
-        if self._on_interrupt is None:
+        if self._on_ctrl_c is None:
             return False
-        if not self._on_interrupt():
-            self.catch_interrupts(None)
+        if not self._on_ctrl_c():
+            self.catch_ctrl_c(None)
             return False
         return True
 

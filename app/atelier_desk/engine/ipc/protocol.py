@@ -2,11 +2,11 @@
 
 Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``,
 ``watched`` and ``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it
-replies to) to an ``ask`` or ``read``, ``interrupt`` (Ctrl-C, while the holder wants to know of it) and ``cancel``.
+replies to) to an ``ask`` or ``read``, ``ctrl_c`` (while the holder wants to know of it) and ``cancel``.
 
 Holder: ``hello``, then ``begun`` before anything of the command is done, ``out`` (standard output), ``err`` with ``style`` (a line for
 standard error), each with ``at`` (workflow, run and number of the durable event that is shown with it), ``think`` (a piece of a model's
-thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings), ``interrupts`` (whether it deals with Ctrl-C), and
+thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings), ``catches_ctrl_c`` (whether it deals with it), and
 last ``exit`` with the status; or ``error`` with ``message``. A connection that ends without ``exit`` means that the holder ended. Before
 ``begun`` nothing was done; after it the client goes on with the next holder, where the newest ``at`` says.
 """

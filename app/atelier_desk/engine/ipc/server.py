@@ -207,9 +207,9 @@ class IpcServer:
                 message = await receive(reader)
             except ProtocolError:
                 message = None
-            if message is not None and message.get("interrupt") and output.interrupted():
+            if message is not None and message.get("ctrl_c") and output.ctrl_c():
                 continue
-            if message is None or message.get("cancel") or message.get("interrupt"):
+            if message is None or message.get("cancel") or message.get("ctrl_c"):
                 task.cancel()
                 return
             if "reply" in message:

@@ -6,22 +6,17 @@ Order of saving: old tool results are cut, then old turns are summarised, and at
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.run.compaction import CUT_MARK, shortened
 from atelier_desk.engine.run.state import Entry, EntryKind, RunState
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
 
-PER_MESSAGE = 4
-"""Tokens a chat template adds around a message (see ``atelier_desk.llm.tokens``)."""
-IMAGE_TOKENS = 800
-"""Tokens an image is counted as; servers differ between some 250 and 1 600."""
 SAFETY = 0.95
 """Share of the window a request may fill by our own count, which is an estimate."""
 KEEP_GROUPS = 2
@@ -71,18 +66,7 @@ Plan = Ready | CutResults | Summarise | Shorten
 
 def entry_tokens(entry: Entry, factor: float) -> float:
     """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
-    size = estimate(entry.text) + sum(estimate(call.name) + estimate(str(call.arguments)) for call in entry.calls)
-    return (size + provider_tokens(entry.provider_data, entry.calls) + PER_MESSAGE) * factor + IMAGE_TOKENS * len(entry.images)
-
-
-def provider_tokens(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> int:
-    """Estimated tokens of what goes back to the server with a reply. Servers leave out the thoughts of a reply that called nothing."""
-    return math.ceil(sum(each.size for each in provider_parts(data, calls)) / BYTES_PER_TOKEN) if calls else 0
-
-
-def provider_parts(data: ProviderData | None, calls: tuple[ToolCall, ...]) -> list[ProviderData]:
-    """What came with a reply and with its calls."""
-    return [each for each in (data, *(call.provider_data for call in calls)) if each is not None]
+    return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
@@ -92,23 +76,28 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     """
     sizes = {}
     for before, after in zip(state.conversation, sendable(state), strict=True):
-        whole = sum(data.size for data in provider_parts(before.provider_data, before.calls))
+        whole = sum(data.size for data in attached(before.provider_data, before.calls))
         calls = after.calls if dialect is ToolDialect.NATIVE else ()
-        sent = sum(data.size for data in provider_parts(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
+        sent = sum(data.size for data in attached(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
         if whole:
             sizes[before.origin] = (sent, whole - sent)
     return sizes
 
 
-def sendable(state: RunState) -> tuple[Entry, ...]:
-    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept."""
+def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
+    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
+
+    A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
+    """
     agent = state.agent
 
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
 
     def entry(each: Entry) -> Entry:
-        if all(own(data) for data in provider_parts(each.provider_data, each.calls)):
+        if each.kind is EntryKind.RESULT and each.images and not sees:
+            return replace(each, images=())
+        if all(own(data) for data in attached(each.provider_data, each.calls)):
             return each
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
         return replace(each, provider_data=own(each.provider_data), calls=calls)
@@ -135,6 +124,7 @@ def plan(
     window: int,
     factor: float = 1.0,
     tool_tokens: int = 0,
+    sees: bool = True,
 ) -> Plan:
     """The next request, or what has to be compacted before it.
 
@@ -142,12 +132,13 @@ def plan(
         window: tokens the model can see.
         factor: what our estimate is multiplied by for this model (learned from the server's own counts).
         tool_tokens: estimated tokens of the tools' definitions.
+        sees: the model is known to see pictures.
 
     Raises:
         ContextOverflowError: the instructions and tools alone do not leave room for a message.
     """
     reserve = min(state.agent.max_tokens, window // 4)
-    fixed = (estimate(system) + PER_MESSAGE + tool_tokens) * factor
+    fixed = (message_tokens(system) + tool_tokens) * factor
     room = window * SAFETY - reserve - fixed
     if room < max(64, window * 0.05):
         raise ContextOverflowError(
@@ -158,7 +149,7 @@ def plan(
             used=int(fixed),
             window=window,
         )
-    conversation = sendable(state)
+    conversation = sendable(state, sees=sees)
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:
@@ -175,7 +166,8 @@ def plan(
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
-    return tuple(e.seq for e in old if e.kind is EntryKind.RESULT and not e.cut and not e.pinned and len(shortened(e.text)) < len(e.text))
+    results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.pinned]
+    return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
 def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
@@ -255,8 +247,8 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                message = ChatMessage(role=Role.TOOL, content=entry.text, tool_call_id=entry.call_id, name=name, success=entry.success)
-                out.append((message, entry))
+                result = {"tool_call_id": entry.call_id, "name": name, "success": entry.success, "images": entry.shown_images}
+                out.append((ChatMessage(role=Role.TOOL, content=entry.text, **result), entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:

@@ -73,7 +73,7 @@ class Stop:
         after: the ends of the runs below it; its own is written when they are.
     """
 
-    kind: Literal["cancel", "interrupt"]
+    kind: Literal["cancel", "message"]
     done: asyncio.Future[bool]
     then: tuple[EventBody, ...] = ()
     end: RunFinished = CANCEL
@@ -300,8 +300,8 @@ class Driver:
             if now.status.final:
                 return None
             done = True
-            # It may have reached a pause in the very moment; who interrupts wants it to go on.
-            resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "interrupt" else []
+            # It may have reached a pause in the very moment; who sent a message wants it to go on.
+            resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "message" else []
             return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
 
         try:

@@ -15,10 +15,8 @@ from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
 from atelier_desk.engine.run.state import RunState
-from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.base import QuestionGate
 from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -42,14 +40,11 @@ class RunEnvironment:
     gateway: ModelGateway
     clock: Clock
     default_agent: Callable[[str], Awaitable[AgentConfig]]
-    memory_search: MemorySearch | None = None
-    questions: QuestionGate | None = None
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
-    memory_scopes: dict[str, dict[str, str | None]] = field(default_factory=dict)
 
     def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
         """Publish a stream event that is not kept: tokens, progress.

@@ -12,15 +12,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import (
-    LOADING,
     ChatDelta,
     ChatMessage,
     ChatReply,
     ChatRequest,
+    FinishReason,
     ReasoningDelta,
     ReplyDone,
     RetryDelta,
@@ -54,16 +53,16 @@ from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import context, prompt
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.replies import counted, judged, unique_calls
+from atelier_desk.engine.run.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.silence import watched
 from atelier_desk.engine.run.state import Entry, RunState
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm import retry
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.llm.tokens import cost, definition_tokens, estimate
 from atelier_desk.llm.tool_refusal import refuses_tools
 from atelier_desk.policy import budget
-from atelier_desk.tools.control import is_control_tool
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 
 log = logging.getLogger(__name__)
@@ -84,7 +83,7 @@ def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False)
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone."""
     names = direct_names(env, state)
-    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not is_control_tool(name)]))
+    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not env.registry.is_control_tool(name)]))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
@@ -128,9 +127,8 @@ def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
     key = tuple(map(id, tools))
     known = _described.get(key)
     if known is None:
-        sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
-        tokens = estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
-        known = _described[key] = _Described(tools, json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False), tokens)
+        text = json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False)
+        known = _described[key] = _Described(tools, text, definition_tokens(tools))
         if len(_described) > MOST_DESCRIBED:
             _described.popitem(last=False)
     return known
@@ -169,6 +167,7 @@ class ModelCall:
         self._estimated = 0
         self._frame: PromptFrame | None = None
         self._with_tools = True
+        self._sees = True
         self._based_on = 0
         self._begun = False
         self._native_tools = False
@@ -223,6 +222,7 @@ class ModelCall:
         system = prompt.system_prompt(state, self._tools_text(state))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
+        self._sees = opened.info.supports_vision is True
         self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
@@ -231,7 +231,7 @@ class ModelCall:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
-            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens)
+            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees)
             if isinstance(step, context.Ready):
                 self._based_on = state.last_seq
                 return step
@@ -330,8 +330,11 @@ class ModelCall:
             retry=self._handle.current.parent_run_id is None,
         )
         reply: ChatReply | None = None
+        length = Length(reply_tokens)
         async with aclosing(self._watched(opened.plain.stream(request))) as deltas:
             async for delta in deltas:
+                if length.over(delta):
+                    break
                 if isinstance(delta, ReplyDone):
                     reply = delta.reply
         if reply is None:
@@ -341,10 +344,13 @@ class ModelCall:
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
-        began = self._env.clock.monotonic()
+        began, length = self._env.clock.monotonic(), Length(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
+                if length.over(delta):
+                    log.warning("the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens)
+                    return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=FinishReason.LENGTH)
                 if isinstance(delta, TextDelta):
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
@@ -403,6 +409,7 @@ class ModelCall:
                 dialect=opened.dialect.value,
                 frame=frame.id if frame else "",
                 with_tools=self._with_tools,
+                with_images=self._sees,
                 based_on=self._based_on,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
@@ -446,10 +453,11 @@ class ModelCall:
             await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
             await self._remember(supports_tools=False)
             return
-        if self._tries_again(state, error):
+        attempt = state.retries + 2
+        delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
+        if delay is not None:
             # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
-            delay = retry_delay(state.retries, random.random(), error.retry_after_s)
-            retried = ModelRetried(attempt=state.retries + 2, delay_s=delay, reason=message, again=True)
+            retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
             self._kept = True
             await self._env.clock.sleep(delay)
@@ -474,20 +482,3 @@ class ModelCall:
             await self._env.gateway.learned(self._handle.current.agent, **facts)
         except AtelierError as error:
             log.warning("what was learned of the model is not kept: %s", error)
-
-    def _tries_again(self, state: RunState, error: ProviderError) -> bool:
-        """Whether the request is sent again without asking. Nobody would try a sub-agent again; a root run's user is there, so only a
-        connection that dropped in the middle of a reply is mended, not a silence that was borne for minutes."""
-        if not error.recoverable or error.code == LOADING:
-            # The provider itself waits for a model that is loaded, for a sub-agent too.
-            return False
-        if state.parent_run_id is not None:
-            return state.retries + 1 < limits.CHILD_ATTEMPTS
-        return self._begun and error.code != "timeout" and state.retries + 1 < limits.REPLY_ATTEMPTS
-
-
-def retry_delay(retries: int, chance: float, asked_s: float | None = None) -> float:
-    """Seconds before the next attempt: doubling from the first to the longest pause, with up to a quarter taken off by ``chance``
-    (0–1), so that several do not come back at once. A wait the server asked for is kept, up to ``limits.CHILD_WAIT_S``."""
-    first, longest = limits.CHILD_RETRY_S
-    return max(min(longest, first * 2**retries) * (1 - chance / 4), min(asked_s or 0.0, limits.CHILD_WAIT_S))

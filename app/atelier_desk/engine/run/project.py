@@ -226,6 +226,7 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
         "section": body.section,
         "effect": body.effect,
         "risk": body.risk,
+        "presentation": body.presentation.model_dump(mode="json"),
     }
     if body.server:
         data["server"] = body.server
@@ -248,6 +249,7 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: 
         section=intent.section,
         effect=intent.effect,
         risk=intent.risk,
+        presentation=intent.presentation,
         arguments=intent.arguments,
         iteration=at.after.iterations,
         started_at=started_at,
@@ -268,6 +270,8 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
     }
     if body.error:
         data["error"] = body.error
+    if body.parts:
+        data["parts"] = [part.model_dump(mode="json") for part in body.parts]
     out.chunks.append((ChunkType.TOOL_END, data))
     intent = call.intent if call and call.intent else ToolCallStarted(call_id=body.call_id, tool=body.tool)
     out.executions.append(
@@ -276,6 +280,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
             intent,
             (call.started_at if call else None) or at.event.time,
             result=body.result,
+            parts=body.parts,
             error=body.error,
             status=body.status.value,
             truncated=body.truncated,
@@ -330,6 +335,7 @@ def _question_payload(question: UserQuestion) -> dict[str, Any]:
     spec = question.spec
     payload: dict[str, Any] = {
         "question_id": question.id,
+        "call_id": question.call_id,
         "question": spec.question,
         "question_type": spec.question_type.value,
         "text_required": spec.text_required,

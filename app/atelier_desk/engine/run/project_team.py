@@ -43,6 +43,9 @@ def _payload(at: In, approval: ApprovalRequest) -> dict[str, Any]:
         "reason": approval.reason,
         "arguments": approval.arguments,
         "details": approval.details,
+        "effect": approval.effect,
+        "presentation": approval.presentation.model_dump(mode="json"),
+        "subjects": approval.subjects.model_dump(mode="json", exclude_defaults=True),
         "lineage": lineage(at.after),
         "timeout_s": approval.timeout_s,
         "round": approval.round,
@@ -80,6 +83,8 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
+    if body.rule is not None:
+        out.rules.append(body.rule)
     # A run that is stopped says in the same commit what its workflow is then.
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import AllowRule, ApprovalRequest
 from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.events import EventBody, RunEvent
 from atelier_desk.domain.question import UserQuestion
@@ -53,6 +53,7 @@ class Projection:
     approvals: list[ApprovalRequest] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
+    rules: list[AllowRule] = field(default_factory=list)
     workflow: dict[str, Any] = field(default_factory=dict)
     team: tuple[str, Usage] | None = None
 

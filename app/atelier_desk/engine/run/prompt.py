@@ -8,6 +8,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.events import OutputShown
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.state import Entry, EntryKind, RunState
+from atelier_desk.tools.control.answer_child import AnswerChildTool
 
 LANGUAGE_NAMES = {"en": "English", "fr": "French"}
 
@@ -40,7 +41,7 @@ def system_prompt(state: RunState, tool_list: str = "") -> str:
 def child_questions(asking: Sequence[ChildState]) -> str:
     """The note about sub-agents that wait for this agent's answer."""
     lines = [f"- {child.name} (child_id {child.id}): {child.question}" for child in asking]
-    return "Sub-agents of yours wait for your answer. Answer each with answer_child.\n" + "\n".join(lines)
+    return f"Sub-agents of yours wait for your answer. Answer each with {AnswerChildTool.name}.\n" + "\n".join(lines)
 
 
 def child_reports(children: Sequence[ChildState]) -> str:

@@ -38,6 +38,7 @@ from atelier_desk.domain.events import (
     UserMessage,
     WindowLearned,
 )
+from atelier_desk.domain.parts import PicturePart
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import reduce_team, team  # noqa: F401 - reduce_team registers its part
 from atelier_desk.engine.run.evolve import evolve
@@ -254,10 +255,13 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         call_id=body.call_id,
         tool=call.call.name,
         success=body.status is CallStatus.OK,
+        images=tuple(part.image for part in body.parts if isinstance(part, PicturePart)),
         retention=Retention.DISPOSABLE,
         origin=origin_of(event),
     )
     state = team.handed_over(team.told(state, call), body)
+    if body.state is not None:
+        state = evolve(state, tool_state={**state.tool_state, body.tool: body.state})
     if call.waits_for == "parent":
         state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)

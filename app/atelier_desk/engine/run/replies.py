@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.chat import ChatReply, FinishReason, Usage
-from atelier_desk.llm.tokens import estimate
+from atelier_desk.domain.chat import ChatDelta, ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
 
 MANY_TIMES = 20
 SLACK = 10_000
 """A count is believed up to ``MANY_TIMES`` our own estimate and ``SLACK`` tokens more: templates, images and hidden thoughts are not in
 the estimate, but nothing real is further off."""
+LONGEST_TIMES = 3
+"""A reply of so many times the estimated tokens that were allowed is cut. Tokens of 10 bytes on average would be needed to write that many
+bytes; prose has 4 to 5."""
 MOST_COST = 1_000.0
 """US dollars; no single reply costs more."""
 
@@ -21,6 +24,21 @@ def judged(reply: ChatReply) -> ChatReply:
     elif not reply.tool_calls and not reply.content.strip() and reason not in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER):
         reason = FinishReason.EMPTY
     return reply if reason is reply.finish_reason else reply.model_copy(update={"finish_reason": reason})
+
+
+class Length:
+    """How long a reply has become. A server that does not keep to ``max_tokens`` must not write for ever at its owner's cost."""
+
+    def __init__(self, max_tokens: int) -> None:
+        self._left = LONGEST_TIMES * (max_tokens + 100) * BYTES_PER_TOKEN
+
+    def over(self, delta: ChatDelta) -> bool:
+        """Count one piece; whether the reply is now longer than any tokenizer makes one of ``max_tokens``."""
+        if isinstance(delta, TextDelta | ReasoningDelta):
+            self._left -= len(delta.content.encode("utf-8", errors="replace"))
+        elif isinstance(delta, ToolCallDelta):
+            self._left -= len((delta.name + delta.arguments).encode("utf-8", errors="replace"))
+        return self._left < 0
 
 
 def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:

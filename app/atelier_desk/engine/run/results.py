@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from atelier_desk.domain.events import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.engine.run.state import CallState
-from atelier_desk.tools.base import ToolResult
+from atelier_desk.storage.artefacts import Artefacts
+from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.results import as_json
 
 
 def call_finished(
-    call_id: str, tool: str, result: ToolResult, *, duration_ms: int = 0, status: CallStatus | None = None
+    call_id: str,
+    tool: str,
+    result: ToolResult,
+    *,
+    duration_ms: int = 0,
+    status: CallStatus | None = None,
+    parts: Sequence[ResultPart] = (),
 ) -> ToolCallFinished:
-    """The journal's event for a result."""
+    """The journal's event for a result, whose ``parts`` were kept."""
     if status is None:
         status = CallStatus.OK if result.success else CallStatus.TIMEOUT if result.data.get("code") == "timeout" else CallStatus.ERROR
     return ToolCallFinished(
@@ -27,9 +36,26 @@ def call_finished(
         code=str(result.data.get("code") or ""),
         duration_ms=duration_ms,
         truncated=result.truncated,
+        parts=tuple(parts),
+        state=result.state,
         end=result.end,
         end_summary=result.end_summary,
     )
+
+
+async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> list[ResultPart]:
+    """The parts of a result as the journal has them: new files are on the disk now.
+
+    Raises:
+        StorageError: one cannot be written.
+    """
+    parts: list[ResultPart] = []
+    for part in result.parts:
+        if isinstance(part, NewArtefact):
+            parts.append(await artefacts.keep(workflow_id, part.name, part.data, part.media_type))
+        else:
+            parts.append(part)
+    return parts
 
 
 def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
@@ -70,6 +71,11 @@ class Entry:
     pinned: bool = False
     replaced: tuple[Entry, ...] = ()
     order: tuple[str, ...] = ()
+
+    @property
+    def shown_images(self) -> tuple[ImagePart, ...]:
+        """The pictures that are sent: a result that was cut has lost them."""
+        return () if self.cut and self.kind is EntryKind.RESULT else self.images
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,7 @@ class RunState:
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
+        tool_state: by tool, what its newest call left for those after it.
         retries: failed model requests in a row that were tried again.
         tools_refused: the server takes no tool definitions; calls are written as text.
         finish: how the newest reply ended.
@@ -184,6 +191,7 @@ class RunState:
     finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
+    tool_state: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     needs_model: bool = False
     final_only: bool = False
     iterations: int = 0

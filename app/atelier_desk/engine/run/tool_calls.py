@@ -7,11 +7,14 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from atelier_desk.domain.approval import ApprovalRequest, RiskName
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events import (
     ApprovalRequested,
     CallStatus,
@@ -23,13 +26,14 @@ from atelier_desk.domain.events import (
     QuestionAsked,
     ToolCallStarted,
 )
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream import ChunkType
+from atelier_desk.domain.stream import ChunkType, Topic
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.model_call import direct_names, enabled_names
-from atelier_desk.engine.run.results import call_finished, closed, noting_edits
+from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.run.state import CallState, RunState
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
@@ -37,6 +41,7 @@ from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
     AskUser,
+    Call,
     Effect,
     JoinChildren,
     StartChildren,
@@ -45,9 +50,9 @@ from atelier_desk.tools.base import (
     ToolContext,
     ToolResult,
 )
-from atelier_desk.tools.control import is_control_tool
-from atelier_desk.tools.control.invoke import unwrap
+from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.results import capped
+from atelier_desk.tools.validation import InvalidArgumentsError
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +66,13 @@ INTERRUPTED = (
 class Prepared:
     """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
 
-    ``asks`` names the rule that makes a person allow it first.
+    ``described`` is what the tool says of it, None with a failure; ``asks`` names the rule that makes a person allow it first.
     """
 
     call: ToolCall
     intent: ToolCallStarted
     tool: Tool | None = None
+    described: Call | None = None
     failure: ToolResult | None = None
     asks: str | None = None
 
@@ -145,56 +151,66 @@ class ToolCalls:
         failure: ToolResult | None = None
         if call.error is not None:
             failure = ToolResult.failure(call.error, "invalid_arguments")
-        elif name == "invoke_tool":
-            inner = unwrap(name, arguments, registry, enabled_names(self._env, state))
-            if isinstance(inner, ToolResult):
-                failure = inner
-            else:
-                via, (name, arguments) = name, inner
+        else:
+            meant = registry.meant(name, arguments, enabled_names(self._env, state))
+            if isinstance(meant, ToolResult):
+                failure = meant
+            elif meant[0] != name:
+                via, (name, arguments) = name, meant
         tool = registry.get_tool(name)
-        if failure is None and not is_control_tool(name):
+        if failure is None and not registry.is_control_tool(name):
             own = enabled_names(self._env, state) if via else direct_names(self._env, state)
             failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth)
-        intent = ToolCallStarted(
+        described: Call | None = None
+        if failure is None and tool is not None:
+            try:
+                described = registry.describe(tool, arguments)
+            except InvalidArgumentsError as error:
+                # The model is told, and nobody is asked about a call that cannot run.
+                failure = ToolResult.failure(str(error), error.code)
+        intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
+        asks = None if described is None or tool is None or allowed else self._asks(state, call, intent, tool, described)
+        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure, asks=asks)
+
+    @staticmethod
+    def _intent(
+        state: RunState, call: ToolCall, tool: Tool | None, described: Call | None, *, name: str, arguments: dict[str, Any], via: str
+    ) -> ToolCallStarted:
+        if tool is None:
+            return ToolCallStarted(call_id=call.id, tool=name, arguments=arguments, via=via, idempotent=True)
+        said = described or Call(tool.effect, tool.risk, idempotent=tool.idempotent)
+        return ToolCallStarted(
             call_id=call.id,
             tool=name,
             arguments=arguments,
             via=via,
-            section=tool.section if tool else "",
-            effect=(tool.operation_effect(arguments) if tool else Effect.READ).value,
-            risk=self._risk(state, tool, arguments),
-            idempotent=tool.operation_idempotent(arguments) if tool else True,
+            server=said.subjects.server,
+            section=tool.section,
+            effect=said.effect.value,
+            risk=approvals.risk_of(state.approvals, name, said.risk.value),
+            idempotent=said.idempotent,
+            subjects=said.subjects,
+            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary),
         )
-        asks = None if failure is not None or tool is None or allowed else self._asks(state, call, intent, tool)
-        if failure is None and tool is None:
-            failure = registry.unknown(name)
-        return Prepared(call=call, intent=intent, tool=tool, failure=failure, asks=asks)
 
-    @staticmethod
-    def _risk(state: RunState, tool: Tool | None, arguments: dict[str, Any]) -> RiskName:
-        return approvals.risk_of(state.approvals, tool.name, tool.operation_risk(arguments).value) if tool is not None else "low"
-
-    def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool) -> str | None:
+    def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool, described: Call) -> str | None:
         """The rule that makes a person allow this call first. Talking to a person or to the loop is never asked about."""
-        if tool.category is ToolCategory.CONTROL or intent.effect == Effect.INTERACT:
-            return None
-        if call.error is None and self._env.registry.problem(intent.tool, intent.arguments) is not None:
-            # It cannot run as it is: the model is told, and nobody is bothered.
+        if tool.category is ToolCategory.CONTROL or described.effect is Effect.INTERACT:
             return None
         facts = approvals.Facts(
             tool=intent.tool,
-            kind=tool.operation_kind(intent.arguments),
-            risk=self._risk(state, tool, intent.arguments),
+            kind=described.kind,
+            risk=approvals.risk_of(state.approvals, intent.tool, described.risk.value),
             section=intent.section,
             server=intent.server,
-            changes=intent.effect != Effect.READ,
+            changes=described.effect is not Effect.READ,
             repaired=call.repaired,
         )
         return approvals.reason(state.approvals, facts, state.allowed)
 
     async def _tried(self, one: Prepared) -> Prepared:
         """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
-        if one.asks is None or one.tool is None or not one.tool.operation_plans(one.intent.arguments):
+        if one.asks is None or one.described is None or not one.described.plans:
             return one
         outcome = await self._env.registry.execute(one.intent.tool, one.intent.arguments, self._context(one))
         if not isinstance(outcome, ToolResult) or outcome.success:
@@ -218,8 +234,8 @@ class ToolCalls:
         return request.model_copy(update={"details": details})
 
     def _request(self, state: RunState, prepared: Prepared) -> ApprovalRequest:
-        tool, intent = prepared.tool, prepared.intent
-        assert tool is not None
+        described, intent = prepared.described, prepared.intent
+        assert described is not None
         assert prepared.asks is not None
         return ApprovalRequest(
             id=approval_id(state, prepared.call.id),
@@ -230,16 +246,18 @@ class ToolCalls:
             agent_id=state.agent_id,
             agent_name=state.agent.name,
             lineage=state.lineage,
-            kind=tool.operation_kind(intent.arguments),
+            kind=described.kind,
             tool=intent.tool,
             operation=str(intent.arguments.get("operation") or ""),
             server=intent.server,
             section=intent.section,
             effect=intent.effect,
-            risk=self._risk(state, tool, intent.arguments),
+            risk=approvals.risk_of(state.approvals, intent.tool, described.risk.value),
             reason=prepared.asks,
             arguments=intent.arguments,
-            details=tool.operation_details(intent.arguments),
+            details=described.details,
+            presentation=intent.presentation,
+            subjects=intent.subjects,
             timeout_s=state.approvals.timeout_s,
             on_timeout=state.approvals.on_timeout,
             created_at=self._env.clock.now(),
@@ -253,7 +271,7 @@ class ToolCalls:
             room = 1
         reading = 0
         for one in prepared:
-            if one.intent.effect != Effect.READ or one.tool is None or one.tool.awaits_external_response:
+            if one.described is None or one.described.effect is not Effect.READ or one.described.alone:
                 break
             reading += 1
         return prepared[: max(1, min(reading, room))]
@@ -285,7 +303,12 @@ class ToolCalls:
             await self._team(prepared, outcome)
         else:
             outcome = self._noting_edits(prepared, outcome)
-            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms)
+            parts: list[ResultPart] = []
+            try:
+                parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
+            except AtelierError as error:
+                outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
+            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts)
             bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
             stale = bool(outcome.tasks)
 
@@ -298,7 +321,7 @@ class ToolCalls:
             if stale:
                 return False
             if tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(tool.changes, self._handle.workflow_id)
+                self._env.bus.changed(cast("Topic", tool.changes), self._handle.workflow_id)
         return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
@@ -336,9 +359,8 @@ class ToolCalls:
         if not asking:
             return None
         questions = "; ".join(f"{child.name} (child_id {child.id}) asks: {child.question}" for child in asking)
-        return ToolResult.failure(
-            f"They wait for your answer, so waiting for them would never end. Answer with answer_child first. {questions}", "wait_cycle"
-        )
+        why = "They wait for your answer, so waiting for them would never end."
+        return ToolResult.failure(f"{why} Answer with {AnswerChildTool.name} first. {questions}", "wait_cycle")
 
     async def _answer(self, prepared: Prepared, outcome: AnswerChild) -> None:
         state, tool = self._handle.current, prepared.intent.tool
@@ -400,14 +422,10 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
-            tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
-            memories=env.repos.memories,
-            memory_search=env.memory_search,
-            reports=env.repos.reports,
-            questions=env.questions,
-            registry=env.registry,
+            workspace=Path(state.workspace[0]) if state.workspace else None,
+            state=state.tool_state.get(prepared.intent.tool, {}),
             team=self._teams.desk(self._handle),
-            memory_scope=env.memory_scopes.setdefault(state.run_id, {}),
+            tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             progress=progress,
             now=env.clock.now,
         )

@@ -115,7 +115,7 @@ class AgentService:
             self._context.bus.changed("agent", agent.id)
         return await self.list()
 
-    def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
+    async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
         """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
         from atelier_desk.engine.services.prompt_cost import prompt_cost
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import json
 from typing import Any
@@ -39,8 +38,6 @@ class ApprovalService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._changing_rules = asyncio.Lock()
-        """Two rules at once must not each write back the list without the other."""
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
         """What waits for a decision, in the order it was asked; of all workflows, or of one."""
@@ -75,8 +72,6 @@ class ApprovalService:
         edited = self._edited(asked, arguments)
         chosen = _rule_for(asked, scope, rule)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
-        if chosen is not None:
-            await self._add_rule(chosen)
         return await self.get(approval_id)
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
@@ -120,7 +115,12 @@ class ApprovalService:
 
     async def rules(self) -> tuple[AllowRule, ...]:
         """What is allowed from now on without asking."""
-        return (await self._context.settings.get()).approvals.allowed
+        return tuple(await self._context.repos.rules.list())
+
+    async def add_rule(self, rule: AllowRule) -> None:
+        """Allow what ``rule`` covers from now on, without asking."""
+        await self._context.repos.rules.save(rule)
+        self._context.bus.changed("settings", "approvals")
 
     async def remove_rule(self, rule: AllowRule) -> None:
         """Ask again about what ``rule`` allowed; runs at work keep what they were started with.
@@ -128,21 +128,11 @@ class ApprovalService:
         Raises:
             NotFoundError: there is no such rule.
         """
-        async with self._changing_rules:
-            rules = await self.rules()
-            if rule not in rules:
-                raise NotFoundError(_NO_RULE[rule.what], target=rule.target)
-            await self._save_rules(tuple(each for each in rules if each != rule))
-
-    async def _add_rule(self, rule: AllowRule) -> None:
-        async with self._changing_rules:
-            rules = await self.rules()
-            if rule not in rules:
-                await self._save_rules((*rules, rule))
-
-    async def _save_rules(self, rules: tuple[AllowRule, ...]) -> None:
-        settings = await self._context.settings.get()
-        await self._context.settings.update(approvals=settings.approvals.model_copy(update={"allowed": rules}))
+        try:
+            await self._context.repos.rules.delete(rule)
+        except NotFoundError:
+            raise NotFoundError(_NO_RULE[rule.what], target=rule.target) from None
+        self._context.bus.changed("settings", "approvals")
 
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:

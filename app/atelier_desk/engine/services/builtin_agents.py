@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.i18n import _
-
-LOCAL_PROVIDER = "local"
+from atelier_desk.llm.registry import builtin_type
 
 BASIC_TOOLS = ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
 TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
@@ -32,7 +31,7 @@ def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
     return [
         AgentConfig(
             name=name,
-            provider=LOCAL_PROVIDER,
+            provider=builtin_type().kind,
             model=STARTER,
             temperature=0.2,
             system_prompt=prompt,

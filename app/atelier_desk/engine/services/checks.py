@@ -80,6 +80,16 @@ def changed(value: M, what: str, /, **fields: Any) -> M:
     return build(type(value), what, **{**data, **fields})
 
 
+def inside(model: object, what: str, path: str, value: object) -> object:
+    """A copy of ``model`` with the field at the dotted ``path`` replaced, validated again; an empty path is the value itself."""
+    if not path:
+        return value
+    name, _dot, rest = path.partition(".")
+    if not isinstance(model, BaseModel):
+        raise UsageError(N_("{what} has no field {names}."), what=what, names=path)
+    return changed(model, what, **{name: inside(getattr(model, name, None), what, rest, value)})
+
+
 def parse_json(model: type[M], source: str | bytes, what: str, *, most: int = limits.IMPORT_FILE) -> M:
     """``source`` read as JSON of ``model``; refused when it is over ``most`` bytes, is not JSON, or does not fit."""
     size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)

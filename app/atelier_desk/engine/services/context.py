@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.question import QuestionStatus
     from atelier_desk.domain.settings import Settings
-    from atelier_desk.domain.stream import StreamEvent
+    from atelier_desk.domain.stream import StreamEvent, Topic
     from atelier_desk.domain.task import Task
-    from atelier_desk.domain.workflow import Run, Workflow
+    from atelier_desk.domain.workflow import Run, RunMode, Workflow
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
@@ -30,7 +30,7 @@ class Bus(Protocol):
 
     def subscribe(self, callback: Callable[[StreamEvent], None], workflow_id: str | None = None) -> Callable[[], None]: ...
 
-    def changed(self, topic: str, id: str) -> None: ...
+    def changed(self, topic: Topic, id: str) -> None: ...
 
 
 class Journal(Protocol):
@@ -63,6 +63,8 @@ class RunControl(Protocol):
     async def cancel(self, run_id: str) -> Any: ...
 
     async def wait(self, run_id: str) -> Run: ...
+
+    async def resume(self, run_id: str, *, mode: RunMode | None = None, steps: int | None = None) -> None: ...
 
     async def fork(self, workflow_id: str, at: int) -> Workflow: ...
 

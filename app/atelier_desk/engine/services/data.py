@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,24 @@ if TYPE_CHECKING:
     from atelier_desk.storage.transfer import TransferInfo
 
 
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where things are: all data, the logs, the user's own tools."""
+
+    root: Path
+    logs: Path
+    tools: Path
+
+
 class DataService:
     """Backups and exports of the open data folder."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+
+    async def folders(self) -> Folders:
+        datadir = self._context.datadir
+        return Folders(Path(datadir.root), Path(datadir.logs), Path(datadir.tools))
 
     async def backup_create(self, target: Path) -> BackupInfo:
         """Write a backup to ``target``, open it and compare it with the database.

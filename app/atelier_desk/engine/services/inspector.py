@@ -29,13 +29,12 @@ from atelier_desk.engine.services.request_views import (
 )
 from atelier_desk.engine.services.transcript import lineage
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import estimate
-from atelier_desk.tools.modes import INVOKE, tools_text, visible_names
+from atelier_desk.llm.tokens import IMAGE_TOKENS, message_tokens
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.modes import tools_text, visible_names
 
 if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
-
-MEMORY_TOOL = "MemoryTool"
 
 
 class _Now:
@@ -81,11 +80,12 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = context.sources(context.sendable(state))
+        sources = context.sources(context.sendable(state, sees=replied.with_images))
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
         data = context.provider_sizes(state, ToolDialect(replied.dialect))
-        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data)
+        memory_calls = _memory_calls(self._context.registry, state)
+        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data, memory_calls)
         window = replied.context_window
         request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
         return SentRequest(
@@ -237,9 +237,20 @@ def _left_entry(entry: Entry, *, by_summary: bool) -> LeftEntry:
         tool=entry.tool,
         before=f"{before}{calls}".strip(),
         after=after,
-        tokens_before=estimate(before + calls) + context.PER_MESSAGE,
-        tokens_after=estimate(after) + context.PER_MESSAGE if after else 0,
+        tokens_before=message_tokens(before + calls),
+        tokens_after=message_tokens(after) if after else 0,
     )
+
+
+def _memory_calls(registry: ToolRegistry, state: RunState) -> set[str]:
+    """The calls whose results are memories."""
+    found = set()
+    for call in (call for entry in state.conversation for call in entry.calls):
+        meant = registry.meant(call.name, call.arguments)
+        tool = None if isinstance(meant, ToolResult) else registry.get_tool(meant[0])
+        if tool is not None and tool.changes == "memory":
+            found.add(call.id)
+    return found
 
 
 def _sizes(
@@ -249,13 +260,13 @@ def _sizes(
     replied: ModelReplied,
     now: _Now,
     data: Mapping[str, tuple[int, int]],
+    memory_calls: set[str],
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
     """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
-    inner = {call.id: str(call.arguments.get("tool_name")) for entry in entries if entry for call in entry.calls if call.name == INVOKE}
     said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
-    texts = [_text_tokens(message) for message in messages]
-    images = [context.IMAGE_TOKENS * len(message.images) for message in messages]
-    parts: list[PartKind] = [_part(message, inner, last=index == said_last) for index, message in enumerate(messages)]
+    texts = [message_tokens(message.content, message.tool_calls, message.provider_data) for message in messages]
+    images = [IMAGE_TOKENS * len(message.images) for message in messages]
+    parts: list[PartKind] = [_part(message, memory_calls, last=index == said_last) for index, message in enumerate(messages)]
     estimates = dict.fromkeys(PARTS, 0)
     estimates["tools"] = model_call.tools_tokens(tools)
     estimates["images"] = sum(images)
@@ -286,16 +297,11 @@ def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, in
     return shares
 
 
-def _text_tokens(message: ChatMessage) -> int:
-    calls = sum(estimate(call.name) + estimate(str(call.arguments)) for call in message.tool_calls)
-    return estimate(message.content) + calls + context.provider_tokens(message.provider_data, message.tool_calls) + context.PER_MESSAGE
-
-
-def _part(message: ChatMessage, inner: dict[str, str], *, last: bool) -> PartKind:
+def _part(message: ChatMessage, memory_calls: set[str], *, last: bool) -> PartKind:
     if message.role is Role.SYSTEM:
         return "system"
     if message.role is Role.TOOL:
-        return "memory" if MEMORY_TOOL in (message.name, inner.get(message.tool_call_id or "")) else "results"
+        return "memory" if message.tool_call_id in memory_calls else "results"
     return "message" if last else "history"
 
 

@@ -144,7 +144,7 @@ class MemoryService:
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
-        return await self._index(checks.changed(memory, _("memory"), **fields, updated_at=self._context.clock.now()))
+        return await self._index(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
 
     async def delete(self, memory_id: str) -> Memory:
         """Forget a memory; gives it, and ``undo_delete`` brings it back while the program runs."""
@@ -229,6 +229,10 @@ class MemoryService:
         finally:
             self.reembedding = None
             self._context.bus.changed("memory", REEMBED)
+
+    async def reembed_progress(self) -> tuple[int, int] | None:
+        """``reembedding``, for who cannot look at it."""
+        return self.reembedding
 
     def start_reembed(self) -> None:
         """``reembed`` in the background, after a switch of the embedder; one that is under way is stopped first."""

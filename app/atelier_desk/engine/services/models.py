@@ -8,12 +8,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ModelInfo, ProviderKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
+from atelier_desk.llm.registry import builtin_type, provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.llm.local.catalogue import CatalogueEntry
@@ -98,7 +98,7 @@ class ModelService:
             async with asyncio.timeout(METADATA_S):
                 info = await server.model_info(model)
         except (ProviderError, TimeoutError) as error:
-            if config.kind is ProviderKind.LOCAL:
+            if provider_type(config.kind).builtin:
                 raise
             # Whatever keeps the server from telling (no such page, a fault, silence), a request may still work, or say why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
@@ -154,7 +154,7 @@ class ModelService:
             self._changed(edited)
         return await self.info(provider, model)
 
-    def catalogue(self) -> builtins.list[CatalogueEntry]:
+    async def catalogue(self) -> builtins.list[CatalogueEntry]:
         """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
         return self._downloads.catalogue()
 
@@ -186,8 +186,9 @@ class ModelService:
     async def delete_download(self, id: str) -> None:
         """Remove a downloaded model from the disk."""
         await self._downloads.delete(id)
-        self.forget(LOCAL_PROVIDER)
-        self._context.bus.changed("model", LOCAL_PROVIDER)
+        name = builtin_type().kind
+        self.forget(name)
+        self._context.bus.changed("model", name)
 
     async def aclose(self) -> None:
         """Stop downloads; they go on from where they are at the next start."""

@@ -10,7 +10,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run import prompt
 from atelier_desk.engine.run.model_call import tools_tokens
 from atelier_desk.engine.run.state import RunState
-from atelier_desk.llm.tokens import MESSAGE_TOKENS, estimate
+from atelier_desk.llm.tokens import message_tokens
 from atelier_desk.tools.modes import tools_text, visible_names
 from atelier_desk.tools.registry import ToolRegistry
 
@@ -41,5 +41,5 @@ def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, 
     names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
     definitions = tuple(registry.get_definitions_by_names(names))
-    system = MESSAGE_TOKENS + estimate(prompt.system_prompt(state, text))
+    system = message_tokens(prompt.system_prompt(state, text))
     return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind, header_variable
+from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, header_variable
 from atelier_desk.engine.services import checks
-from atelier_desk.engine.services.builtin_agents import LOCAL_PROVIDER
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
+from atelier_desk.llm.registry import builtin_type, provider_type
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.services.trial import Trial
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.detect import DetectedServer
 
@@ -27,7 +28,7 @@ OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-len
 
 
 class ProviderService:
-    """Model servers. The built-in ``local`` one is always there. Changes are announced as ``provider`` with the name."""
+    """Model servers. The built-in one is always there. Changes are announced as ``provider`` with the name."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -37,7 +38,7 @@ class ProviderService:
     async def list(self) -> list[ProviderConfig]:
         """The built-in one first, then the others by name. ``has_key`` is looked up, never the key shown."""
         stored = {config.name: config for config in await self._context.repos.providers.list()}
-        local = stored.pop(LOCAL_PROVIDER, _local())
+        local = stored.pop(builtin_type().kind, _local())
         return [local, *sorted(stored.values(), key=lambda config: config.name.casefold())]
 
     async def get(self, name: str) -> ProviderConfig:
@@ -65,7 +66,7 @@ class ProviderService:
 
     async def delete(self, name: str) -> None:
         """Remove a provider and its key. The built-in one stays; one that an agent uses is refused, with the agents' names."""
-        if name == LOCAL_PROVIDER:
+        if name == builtin_type().kind:
             raise UsageError(N_("The built-in provider cannot be removed; disable it instead."), code="builtin")
         config = await self.get(name)
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
@@ -132,6 +133,20 @@ class ProviderService:
         await asyncio.to_thread(self._context.vault.delete, name)
         await self.save(config.model_copy(update={"has_key": False}))
 
+    async def keeps_keys(self) -> bool:
+        """Whether keys outlive the program: there is a keyring."""
+        return self._context.vault.persistent
+
+    async def try_model(self, name: str, model: str) -> Trial:
+        """Ask a model for a sentence, through the very way that work takes later.
+
+        Raises:
+            ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``trial.SILENCE_S``.
+        """
+        from atelier_desk.engine.services.trial import try_model
+
+        return await try_model(await self.provider(name), model, self._context.clock)
+
     async def detect(self) -> builtins.list[DetectedServer]:
         """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
         from atelier_desk.llm.detect import detect
@@ -185,12 +200,13 @@ class ProviderService:
 
 
 def _local() -> ProviderConfig:
-    return ProviderConfig(name=LOCAL_PROVIDER, kind=ProviderKind.LOCAL)
+    kind = builtin_type().kind
+    return ProviderConfig(name=kind, kind=kind)
 
 
 def _check(config: ProviderConfig) -> None:
     """Refuse what could never work: the built-in name for another kind, a URL that is none, a variable name that is none."""
-    if (config.name == LOCAL_PROVIDER) != (config.kind is ProviderKind.LOCAL):
+    if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
         raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:

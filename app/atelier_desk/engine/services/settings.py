@@ -24,6 +24,7 @@ class SettingsService:
 
     async def update(self, **fields: Any) -> Settings:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
+        The standing rules are changed by ``ApprovalService`` alone.
 
         After a switch of the embedder the memories' vectors are computed again in the background; full text finds them meanwhile.
 
@@ -33,9 +34,19 @@ class SettingsService:
         async with self._changing:
             return await self._update(fields)
 
+    async def set(self, key: str, value: object) -> Settings:
+        """Change one setting, as ``update`` does; ``approvals.timeout_s`` is one inside another.
+
+        Raises:
+            UsageError: no setting has this key, or the value is out of bounds.
+        """
+        async with self._changing:
+            name, _dot, inside = key.partition(".")
+            return await self._update({name: checks.inside(getattr(await self.get(), name, None), key, inside, value)})
+
     async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self.get()
-        new = checks.changed(old, _("settings"), **fields)
+        new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.allowed)
         if new == old:
             return old
         if new.embedder != old.embedder:

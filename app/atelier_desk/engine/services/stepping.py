@@ -11,8 +11,8 @@ from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reduce import fold
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.run.state import RunState
+    from atelier_desk.engine.services.context import ServiceContext
 
 _AT_REST = frozenset({WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR})
 
@@ -35,50 +35,55 @@ class WaitingStep:
     interrupted: bool = False
 
 
-async def waiting_steps(atelier: Atelier, workflow_id: str) -> tuple[WaitingStep, ...]:
-    """The workflow's runs that wait for a step, those nearest to the root first."""
-    if (await atelier.workflows.get(workflow_id)).status in _AT_REST:
-        return ()
-    found = []
-    for row in await atelier.repos.runs.alive():
-        if row.workflow_id != workflow_id or row.status is not RunStatus.PAUSED:
-            continue
-        state = await _state(atelier, row.id)
-        if state is None or state.pause is not PauseReason.STEP:
-            continue
-        tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
-        found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools))
-    return tuple(sorted(found, key=lambda step: step.depth))
+class SteppingService:
+    """What waits for a step, and how a run comes to wait for one."""
 
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
 
-async def held_root(atelier: Atelier, workflow_id: str) -> WaitingStep | None:
-    """The workflow's root run when a person paused it or what worked on it ended; None when it works, waits otherwise or is over."""
-    run_id = atelier.runs.active(workflow_id)
-    if run_id is None or (await atelier.workflows.get(workflow_id)).status in _AT_REST:
-        return None
-    row = await atelier.repos.runs.get(run_id)
-    if row.status is RunStatus.INTERRUPTED:
-        return WaitingStep(run_id, run_id, row.agent_name, 0, interrupted=True)
-    if row.status is not RunStatus.PAUSED or not await _by_hand(atelier, run_id):
-        return None
-    return WaitingStep(run_id, run_id, row.agent_name, 0)
+    async def waiting(self, workflow_id: str) -> tuple[WaitingStep, ...]:
+        """The workflow's runs that wait for a step, those nearest to the root first."""
+        if await self._at_rest(workflow_id):
+            return ()
+        found = []
+        for row in await self._context.repos.runs.alive():
+            if row.workflow_id != workflow_id or row.status is not RunStatus.PAUSED:
+                continue
+            state = await self._state(row.id)
+            if state is None or state.pause is not PauseReason.STEP:
+                continue
+            tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
+            found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools))
+        return tuple(sorted(found, key=lambda step: step.depth))
 
+    async def held(self, workflow_id: str) -> WaitingStep | None:
+        """The workflow's root run when a person paused it or what worked on it ended; None when it works, waits otherwise or is over."""
+        run_id = self._context.runs.active(workflow_id)
+        if run_id is None or await self._at_rest(workflow_id):
+            return None
+        row = await self._context.repos.runs.get(run_id)
+        if row.status is RunStatus.INTERRUPTED:
+            return WaitingStep(run_id, run_id, row.agent_name, 0, interrupted=True)
+        if row.status is not RunStatus.PAUSED or not await self._by_hand(run_id):
+            return None
+        return WaitingStep(run_id, run_id, row.agent_name, 0)
 
-async def step_from_pause(atelier: Atelier, run_id: str) -> bool:
-    """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
-    if not await _by_hand(atelier, run_id):
-        return False
-    await atelier.runs.resume(run_id, mode=RunMode.STEPPING, steps=0)
-    return True
+    async def from_pause(self, run_id: str) -> bool:
+        """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
+        if not await self._by_hand(run_id):
+            return False
+        await self._context.runs.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        return True
 
+    async def _at_rest(self, workflow_id: str) -> bool:
+        return (await self._context.repos.workflows.get(workflow_id)).status in _AT_REST
 
-async def _by_hand(atelier: Atelier, run_id: str) -> bool:
-    """Whether a person paused the run."""
-    state = await _state(atelier, run_id)
-    return state is not None and state.pause is PauseReason.USER
+    async def _by_hand(self, run_id: str) -> bool:
+        """Whether a person paused the run."""
+        state = await self._state(run_id)
+        return state is not None and state.pause is PauseReason.USER
 
-
-async def _state(atelier: Atelier, run_id: str) -> RunState | None:
-    """The run as it is, from memory or else from its journal. What was said before it is left out: no pause depends on that."""
-    handle = atelier.runs.state_of(run_id)
-    return handle.state if handle is not None else fold(await run_events(atelier.repos, run_id))
+    async def _state(self, run_id: str) -> RunState | None:
+        """The run as it is, from memory or else from its journal. What was said before it is left out: no pause depends on that."""
+        handle = self._context.runs.state_of(run_id)
+        return handle.state if handle is not None else fold(await run_events(self._context.repos, run_id))

@@ -21,6 +21,15 @@ OVER = frozenset({status.value for status in RunStatus if status.final} | {Child
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of the branch in view: its root run, its place from 1, and when it began."""
+
+    run_id: str
+    number: int
+    began: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalCounts:
     """Calls of one run that needed a person's yes: those that wait, and those decided."""
 

@@ -6,21 +6,25 @@ import asyncio
 from collections import OrderedDict
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.branches import turns, with_sub_agents
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events import RunEvent
-from atelier_desk.domain.workflow import Run
+from atelier_desk.domain.stream import StreamEvent
+from atelier_desk.domain.workflow import Run, WorkflowStatus
+from atelier_desk.engine import history
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.engine.services.team_replay import Snapshot, Tape
 from atelier_desk.engine.services.team_timeline import timeline
 from atelier_desk.engine.services.team_tree import all_events, read_trees
-from atelier_desk.engine.services.team_views import AgentNode, Timeline
+from atelier_desk.engine.services.team_views import AgentNode, Timeline, Turn
 from atelier_desk.engine.services.transcript import TranscriptEntry, TranscriptReader
 from atelier_desk.i18n import N_
 
 TAPES_KEPT = 2
 """Teams whose events stay in memory while somebody looks at their past."""
+
+_ALIVE = frozenset({WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED})
 
 
 class TeamService:
@@ -47,6 +51,40 @@ class TeamService:
             if root_run_id is None:
                 raise NotFoundError(N_("Nothing was said in this workflow yet."))
         return await self._node(await self._run(root_run_id, workflow_id))
+
+    async def at_work(self) -> dict[str, AgentNode]:
+        """By workflow, the newest turn of each that is at work, waits or is held."""
+        found = {}
+        for workflow in await self._context.repos.workflows.list():
+            if workflow.status in _ALIVE and workflow.head_run_id:
+                found[workflow.id] = await self.tree(workflow.id, workflow.head_run_id)
+        return found
+
+    async def turns(self, workflow_id: str) -> list[Turn]:
+        """The turns of the branch in view, oldest first."""
+        at = (await self._context.repos.workflows.get(workflow_id)).head_run_id or ""
+        runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id) if run.parent_run_id is None} if at else {}
+        chain: list[Run] = []
+        while at in runs:
+            chain.append(runs.pop(at))
+            at = chain[-1].previous_run_id or ""
+        return [Turn(run.id, number, run.created_at) for number, run in enumerate(reversed(chain), 1)]
+
+    async def root_of(self, run_id: str) -> str:
+        """The root run of the team a run belongs to."""
+        return (await self._run(run_id)).correlation_id or run_id
+
+    async def run_of(self, message_id: str) -> Run | None:
+        """The run a message belongs to; None when either is gone."""
+        try:
+            return await self._run((await self._context.repos.messages.get(message_id)).run_id)
+        except NotFoundError:
+            return None
+
+    async def replay(self, workflow_id: str) -> tuple[str, list[StreamEvent]]:
+        """The newest turn in view, and the stream events of its team until now; empty when nothing has run."""
+        root = (await self._context.repos.workflows.get(workflow_id)).head_run_id
+        return (root, [event async for event in history.replay(self._context.repos, workflow_id, root)]) if root else ("", [])
 
     async def lanes(self, run_id: str, call_id: str) -> list[AgentNode]:
         """The sub-agents a call started, in the order in which they were planned; none when it started none.
@@ -92,8 +130,7 @@ class TeamService:
             if tape is None or min(seq, last) > tape.until:
                 links = self._context.repos.runs.links(workflow_id)
                 events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
-                branch = with_sub_agents(runs, turns(runs, row.correlation_id or row.id))
-                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch, until=last)
+                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
             self._tapes.move_to_end(root_run_id)
             while len(self._tapes) > TAPES_KEPT:
                 self._tapes.popitem(last=False)

@@ -14,9 +14,8 @@ from atelier_desk.engine.services.checks import page
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.team_tree import read_trees
 from atelier_desk.engine.services.team_views import AgentNode
+from atelier_desk.tools.call import Effect
 from atelier_desk.tools.sections import PLANNING
-
-QUESTION_TOOLS = frozenset({"UserQuestionTool", "wait_user_response"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ class TranscriptReader:
         if not run_ids:
             return assembled(messages, Around(branches=branches))
         calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
-        questions = await repos.questions.list(workflow_id) if any(call.tool in QUESTION_TOOLS for call in calls) else []
+        questions = await repos.questions.list(workflow_id) if any(call.effect == Effect.INTERACT for call in calls) else []
         trees: dict[str, AgentNode] = {}
         if any(call.section == PLANNING for call in calls):
             trees = await read_trees(self._context, workflow_id, roots)

@@ -13,7 +13,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events import PauseReason, RunEvent, RunPaused
+from atelier_desk.domain.events import PauseReason, RunEvent, RunPaused, TaskChanged
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -80,6 +80,8 @@ def check(file: WorkflowFile) -> None:
         *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
     ]  # fmt: skip
     rows += [each.report for each in file.reports]
+    # Another version of a turn makes rows of these when it is shown.
+    rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
     if file.workflow.head_run_id not in runs | {None}:
         raise _damaged(f"it shows the unknown run {file.workflow.head_run_id}")
     for row in rows:

@@ -6,19 +6,22 @@ import builtins
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Report, Workflow
+from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
 from atelier_desk.engine.services import checks
 from atelier_desk.engine.services.conflicts import OnConflict
 from atelier_desk.engine.services.context import ServiceContext
 from atelier_desk.engine.services.naming import numbered
 from atelier_desk.engine.services.paging import all_rows
 from atelier_desk.i18n import N_, _
+from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.transcript import Branch, TranscriptEntry, TranscriptReader
@@ -38,6 +41,15 @@ class Imported:
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a screen shows of a workflow at first: its newest messages, and its newest run when that is not over or failed."""
+
+    workflow: Workflow
+    entries: tuple[TranscriptEntry, ...]
+    run: Run | None
 
 
 class WorkflowService:
@@ -152,6 +164,24 @@ class WorkflowService:
         """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
 
+    async def opened(self, workflow_id: str, limit: int = 100) -> Opened:
+        """The workflow with the newest ``limit`` messages of the branch in view."""
+        workflow = await self.get(workflow_id)
+        entries = await self._transcripts.read(workflow, limit=limit)
+        run = await self._context.repos.runs.get(workflow.head_run_id) if workflow.head_run_id else None
+        if run is not None and run.status.final and run.status is not RunStatus.ERROR:
+            run = None
+        return Opened(workflow, tuple(entries), run)
+
+    async def active(self, workflow_id: str) -> str | None:
+        """The id of its root run that is not over."""
+        return self._context.runs.active(workflow_id)
+
+    async def stop(self, workflow_id: str) -> None:
+        """End the turn it works on, if it does."""
+        if (run_id := self._context.runs.active(workflow_id)) is not None:
+            await self._context.runs.cancel(run_id)
+
     async def branches(self, workflow_id: str) -> dict[str, Branch]:
         """By run id, for each turn in view that has versions beside it."""
         return (await self._transcripts.lineage(await self.get(workflow_id))).branches
@@ -192,6 +222,19 @@ class WorkflowService:
         is now, and leave out the missing ones."""
         reports = await self._context.repos.reports.list(workflow_id)
         return [report.name for report in reports if not (await self._report_text(report))[1]]
+
+    async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
+        """Write a file that a tool made and the workflow keeps where a person wants it.
+
+        Raises:
+            StorageError: ``damaged_file``, it is not as it was kept.
+            UsageError: it cannot be written there.
+        """
+        data = await self._context.repos.artefacts.read(workflow_id, artefact)
+        try:
+            await in_storage_thread(path.write_bytes, data)
+        except OSError as error:
+            raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
     async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.

@@ -16,7 +16,7 @@ from atelier_desk.engine.run.model_call import enabled_names
 from atelier_desk.engine.run.state import RunState
 from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.tools.base import ChildRequest, Colleague
-from atelier_desk.tools.modes import PLANNERS
+from atelier_desk.tools.modes import planners
 from atelier_desk.tools.sections import PLANNING
 from atelier_desk.tools.teams.base import listed
 
@@ -168,11 +168,12 @@ class TeamDesk:
         last = given.depth >= given.max_depth
         names = [name for name in wanted if name in given.tools and not (last and self._section(name) == PLANNING)]
         withheld = tuple(name for name in wanted if name not in given.tools)
+        can_plan = given.tools >= set(planners(self._env.registry))
         changes = {
             "tools": tuple(dict.fromkeys(names)),
             "sections": (),
             # Seeing tools by planning with sections brings the planners along: only who has them can hand that on.
-            "tool_mode": base.tool_mode if base.tool_mode is not ToolMode.SECTIONS or given.tools >= set(PLANNERS) else ToolMode.DIRECT,
+            "tool_mode": ToolMode.DIRECT if base.tool_mode is ToolMode.SECTIONS and not can_plan else base.tool_mode,
             "mcp_servers": tuple(server for server in base.mcp_servers if server in given.mcp_servers),
             "approval": given.mode,
             "max_tool_iterations": given.iterations,
@@ -187,8 +188,8 @@ class TeamDesk:
         return await self._env.default_agent(state.workflow_id) if state.agent.provider == DIRECT_CALL else state.agent
 
     def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
-        planners = PLANNERS if agent.tool_mode is ToolMode.SECTIONS else ()
-        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections), *planners)))
+        reaching = planners(self._env.registry) if agent.tool_mode is ToolMode.SECTIONS else ()
+        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections), *reaching)))
 
     async def _made_up(self, state: RunState, parent: AgentConfig, request: ChildRequest) -> AgentConfig:
         servers = request.mcp_servers
@@ -227,7 +228,7 @@ class TeamDesk:
             names += [name for name in own if self._section(name) == section]
         if request.sections:
             # Planning recurses, whatever else was chosen, as long as the depth allows.
-            names += [name for name in PLANNERS if name in own]
+            names += [name for name in planners(self._env.registry) if name in own]
         return tuple(dict.fromkeys(names))
 
     def _known_tools(self, names: Sequence[str], own: Sequence[str]) -> None:

@@ -164,7 +164,9 @@ class Teams:
             if handle.current.status.final:
                 return []
             if parent is None or _ended(parent.handle.current):
-                return [Part(handle, [call_finished(call_id, "wait_parent", ToolResult.failure(NO_ANSWER, "no_parent"))])]
+                call = handle.current.call(call_id)
+                tool = call.intent.tool if call is not None and call.intent is not None else ""
+                return [Part(handle, [call_finished(call_id, tool, ToolResult.failure(NO_ANSWER, "no_parent"))])]
             return [Part(handle, [asked]), Part(parent.handle, [ChildAsked(child_id=handle.run_id, message=message)])]
 
         try:

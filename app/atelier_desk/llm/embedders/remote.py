@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ContextOverflowError
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.errors import Where, provider_error
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.profiles import bare_name
@@ -55,7 +55,7 @@ class RemoteEmbedder:
         self._provider = provider
         self._model = model
         self.dimension = dimension
-        self.id = f"{provider.kind.value}:{model.removesuffix(':latest')}:{dimension}"
+        self.id = f"{provider.kind}:{model.removesuffix(':latest')}:{dimension}"
 
     @classmethod
     async def open(
@@ -131,14 +131,8 @@ async def _request(provider: HttpProvider, model: str, texts: list[str], dimensi
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
     if parameter and dimension is not None and dimension != native:
         payload[parameter] = dimension
-    if provider.kind is ProviderKind.OLLAMA:
-        answer = await provider.json("POST", "/api/embed", payload, model=model)
-        vectors = answer.get("embeddings") if isinstance(answer, dict) else None
-    else:
-        answer = await provider.json("POST", "/embeddings", payload, model=model)
-        items = provider.items(answer, "data")
-        items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
-        vectors = [_decoded(item.get("embedding")) for item in items]
+    given = await provider.embeddings(payload, model)
+    vectors = [_decoded(vector) for vector in given] if isinstance(given, list) else None
     if not isinstance(vectors, list) or len(vectors) != len(texts) or any(vector is None or not len(vector) for vector in vectors):
         raise provider_error(Where(provider.name, model), "bad_response", f"no {len(texts)} vectors")
     return vectors

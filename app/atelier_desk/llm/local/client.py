@@ -10,7 +10,7 @@ from typing import Any
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.provider import ProviderConfig, ProviderKind
+from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.assembly import StreamParser
 from atelier_desk.llm.chat_completion import ChatCompletionParser
 from atelier_desk.llm.errors import Where
@@ -22,10 +22,10 @@ from atelier_desk.llm.secrets import KeyVault
 class LocalChat(OpenAICompatibleProvider):
     """Chat completions of the built-in server, with the key that was drawn when it started."""
 
-    kind = ProviderKind.LOCAL
+    kind = "local"
 
     def __init__(self, name: str, address: str, api_key: str, clock: Clock) -> None:
-        config = ProviderConfig(name=name, kind=ProviderKind.LOCAL, base_url=f"{address}/v1")
+        config = ProviderConfig(name=name, kind=self.kind, base_url=f"{address}/v1")
         super().__init__(config, KeyVault(environ={}), clock, retry=RetryPolicy(attempts=2))
         self._api_key = api_key
 

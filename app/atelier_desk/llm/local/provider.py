@@ -39,6 +39,8 @@ class LocalProvider:
         start: starts a server, for tests.
     """
 
+    grammar = True
+
     def __init__(
         self,
         models_dir: Path,

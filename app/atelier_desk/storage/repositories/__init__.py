@@ -5,9 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from atelier_desk.storage.artefacts import Artefacts
 from atelier_desk.storage.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
-from atelier_desk.storage.repositories.configuration import AgentRepository, ModelRepository, ProviderRepository, SettingsRepository
+from atelier_desk.storage.repositories.configuration import (
+    AgentRepository,
+    ModelRepository,
+    ProviderRepository,
+    RuleRepository,
+    SettingsRepository,
+)
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
@@ -31,6 +38,7 @@ __all__ = [
     "QuestionRepository",
     "ReportRepository",
     "Repositories",
+    "RuleRepository",
     "SearchHit",
     "SettingsRepository",
     "TaskRepository",
@@ -50,6 +58,7 @@ class Repositories:
         self.datadir = datadir
         self.memories = MemoryRepository(store)
         self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
+        self.artefacts = Artefacts(datadir)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)
@@ -60,6 +69,7 @@ class Repositories:
         self.agents = AgentRepository(store)
         self.providers = ProviderRepository(store)
         self.models = ModelRepository(store)
+        self.rules = RuleRepository(store)
         self.settings = SettingsRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.

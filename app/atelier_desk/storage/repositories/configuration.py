@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from atelier_desk.domain.agent import Agent
+from atelier_desk.domain.approval import AllowRule
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
@@ -124,6 +125,29 @@ class ModelRepository(Repository[ModelInfo]):
         await self._store.write(Statement("DELETE $row RETURN NONE", {"row": self.table.record([provider, name])}))
 
 
+class RuleRepository(Repository[AllowRule]):
+    """What is allowed from now on without asking. The journal's commits write a rule that comes with a decision."""
+
+    table = tables.RULES
+    what = "rule"
+
+    async def list(self) -> list[AllowRule]:
+        """All rules, by what they name."""
+        return await self._select("ORDER BY id")
+
+    async def save(self, rule: AllowRule) -> None:
+        """Keep a rule; one that is there already stays."""
+        await self._store.write(upsert(self.table, rule))
+
+    async def delete(self, rule: AllowRule) -> None:
+        """Delete one.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        await self._delete([rule.what, rule.target])
+
+
 class SettingsRepository:
     """Settings, one row a field, as JSON; a field without a row has its default."""
 
@@ -131,14 +155,16 @@ class SettingsRepository:
         self._store = store
 
     async def load(self) -> Settings:
-        """All settings. A row that this program does not know is left alone; one whose value it does not accept counts as unset."""
-        rows = await self._store.query("SELECT id, `value` FROM setting")
+        """All settings, with the standing rules among those of the approvals. A row that this program does not know is left alone; one
+        whose value it does not accept counts as unset."""
+        rows, rules = await self._store.query("RETURN [(SELECT id, `value` FROM setting), (SELECT id, what, target FROM permission_rule)]")
         stored = {row["id"].id: json.loads(row["value"]) for row in rows}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
-        return _accepted(known)
+        return _accepted(known).with_rules(tables.RULES.decode_all(rules))
 
     async def save(self, settings: Settings) -> None:
-        """Write every setting in one transaction."""
+        """Write every setting in one transaction, but for the standing rules, which are rows of their own: see ``RuleRepository``."""
+        settings = settings.with_rules(())
         await self._store.write(
             *(
                 Statement(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
@@ -153,6 +154,22 @@ class MemoryRepository(Repository[Memory]):
         found = {memory.id: memory for memory in self.table.decode_all(rows)}
         return [found[each] for each in memory_ids if each in found]
 
+    async def with_origin(self, memory: Memory) -> builtins.list[Memory]:
+        """Memories of the same type and place that were stored with the same words, the oldest first."""
+        return await self._select(
+            f"WHERE origin = $origin AND type = $type AND {_home(memory.workflow_id)} ORDER BY created_at, id",
+            origin=memory.origin,
+            type=memory.type.value,
+            workflow=record("workflow", memory.workflow_id or ""),
+        )
+
+    async def left_behind(self, run_id: str, by: str, workflow_id: str) -> bool:
+        """Whether ``run_id`` is a run of the workflow that the branch of the run ``by`` does not have."""
+        from atelier_desk.storage.repositories.runs import RunRepository
+
+        links = await RunRepository(self._store).links(workflow_id)
+        return any(link.id == run_id for link in links) and run_id not in branch_of(links, by)
+
     async def delete(self, memory_id: str) -> None:
         """Delete a memory and its vectors.
 
@@ -169,9 +186,8 @@ class MemoryRepository(Repository[Memory]):
 
     async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
         """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
-        home = "workflow = NONE" if workflow_id is None else "workflow = $workflow"
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
-        return await self._delete_where(f"type = $type AND {home}", params)
+        return await self._delete_where(f"type = $type AND {_home(workflow_id)}", params)
 
     async def delete_expired(self) -> int:
         """Delete what has expired by now. Returns how many there were."""
@@ -298,6 +314,10 @@ def _compact(memory: Memory) -> Memory:
     if len(memory.content) <= COMPACT:
         return memory
     return memory.model_copy(update={"content": memory.content[: COMPACT - 1] + "…"})
+
+
+def _home(workflow_id: str | None) -> str:
+    return "workflow = NONE" if workflow_id is None else "workflow = $workflow"
 
 
 def _home_condition(workflow_id: str | None, scope: MemoryScope | None) -> str:

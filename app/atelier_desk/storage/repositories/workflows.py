@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.datadir import DataDir
-from atelier_desk.storage.files import reports_of
+from atelier_desk.storage.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
@@ -110,11 +110,11 @@ class WorkflowRepository(Repository[Workflow]):
         await self._store.write(upsert(self.table, workflow))
 
     async def purge(self, workflow_id: str) -> dict[str, int]:
-        """Delete a workflow and every row of it in one transaction, then its report files. Returns how many rows each table lost.
+        """Delete a workflow and every row of it in one transaction, then its files. Returns how many rows each table lost.
 
         Raises:
             NotFoundError: there is no such workflow.
-            StorageError: the report files could not be deleted; the rows are gone.
+            StorageError: the files could not be deleted; the rows are gone.
         """
         row = self.table.record(workflow_id)
         statements = [guard(workflow_id)]
@@ -125,7 +125,7 @@ class WorkflowRepository(Repository[Workflow]):
         results = await self._store.transact(*statements)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         self._purged(workflow_id)
-        await in_storage_thread(self._delete_reports, workflow_id)
+        await in_storage_thread(self._delete_files, workflow_id)
         return {"workflow": 1, **counts}
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
@@ -161,14 +161,15 @@ class WorkflowRepository(Repository[Workflow]):
         )
         return {row["id"].id: row["name"] for row in rows}
 
-    def _delete_reports(self, workflow_id: str) -> None:
-        try:
-            folder = reports_of(self._datadir.reports, workflow_id)
-        except UsageError:
-            return  # no report was ever written for such an id
-        if not folder.is_dir():
-            return
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            raise StorageError(errors.READ_ONLY, code="read_only", path=folder) from error
+    def _delete_files(self, workflow_id: str) -> None:
+        """Its reports and artefacts."""
+        for above in (self._datadir.reports, self._datadir.attachments):
+            try:
+                folder = files_of(above, workflow_id)
+            except UsageError:
+                return  # no file was ever written for such an id
+            try:
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+            except OSError as error:
+                raise StorageError(errors.READ_ONLY, code="read_only", path=folder) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -9,8 +10,10 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
-from atelier_desk.tools.control.base import ControlTool
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.control.base import ControlTool, Offer
 from atelier_desk.tools.teams.base import ChildId, NotBlank, listed, team_of
 
 
@@ -19,13 +22,20 @@ class AnswerChildInput(Input):
     message: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.MESSAGE)
 
 
+@builtin(order=7)
 class AnswerChildTool(ControlTool):
     """Answer a sub-agent and wait for its report."""
 
     name: ClassVar[str] = "answer_child"
+    title: ClassVar[str] = N_("Answer to a sub-agent")
+    purpose: ClassVar[str] = N_("Answers a sub-agent that waits for it")
+    summaries: ClassVar[Mapping[str, str]] = {"": "{message}"}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = AnswerChildInput
     what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."
+
+    def offered(self, offer: Offer) -> bool:
+        return offer.child_asks
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         children = await team_of(context, starting=False).children()

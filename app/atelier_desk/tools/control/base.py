@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.chat import ToolSpec
-from atelier_desk.tools.base import Tool, ToolCategory
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import parameters_of, variants_of
 
 _SENT = ("type", "enum", "items", "properties", "required")
 """What a definition says of each parameter; limits and defaults are held by validation, whose errors name them."""
 
 
-class ControlTool(Tool):
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer."""
+
+    mode: ToolMode
+    has_parent: bool
+    child_asks: bool
+
+
+class ControlTool(BuiltinTool):
     """Called by the model directly, in no section; running one again changes nothing more.
 
     Their definitions go along with every request of every agent, so they are short where other tools follow the description template:
@@ -26,14 +38,20 @@ class ControlTool(Tool):
     section: ClassVar[str] = ""
     idempotent: ClassVar[bool] = True
     awaits_external_response: ClassVar[bool] = True
+    icon: ClassVar[str] = "message-square"
     what: ClassVar[str]
 
     @property
     def description(self) -> str:
         return self.what
 
+    def offered(self, offer: Offer) -> bool:
+        """Whether the model is told of it now; it can be called all the same."""
+        return True
+
     def definition(self) -> ToolSpec:
-        return ToolSpec(name=self.name, description=self.what, parameters=_brief(parameters_of(self)), variants=variants_of(self))
+        parameters = _brief(parameters_of(self.input))
+        return ToolSpec(name=self.name, description=self.what, parameters=parameters, variants=variants_of(self.input))
 
 
 def _brief(schema: dict[str, Any]) -> dict[str, Any]:

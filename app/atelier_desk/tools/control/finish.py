@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from atelier_desk.domain import limits
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.results import as_json
 
@@ -25,10 +28,15 @@ class TaskAbandonInput(Input):
     reason: str = Field(min_length=1, max_length=limits.MESSAGE)
 
 
+@builtin(order=3)
 class TaskComplete(ControlTool):
     """End the run as completed."""
 
     name: ClassVar[str] = "task_complete"
+    title: ClassVar[str] = N_("Done")
+    purpose: ClassVar[str] = N_("Ends its work: done")
+    icon: ClassVar[str] = "check"
+    summaries: ClassVar[Mapping[str, str]] = {"": "{summary}"}
     input: ClassVar[Any] = TaskCompleteInput
     what: ClassVar[str] = "End the run: done. An answer without a call ends it too."
 
@@ -37,10 +45,15 @@ class TaskComplete(ControlTool):
         return ToolResult(data, end="completed", end_summary=input.summary)
 
 
+@builtin(order=4)
 class TaskAbandon(ControlTool):
     """End the run as abandoned."""
 
     name: ClassVar[str] = "task_abandon"
+    title: ClassVar[str] = N_("Given up")
+    purpose: ClassVar[str] = N_("Ends its work without a result")
+    icon: ClassVar[str] = "x"
+    summaries: ClassVar[Mapping[str, str]] = {"": "{reason}"}
     input: ClassVar[Any] = TaskAbandonInput
     what: ClassVar[str] = "End the run without a result: it cannot or must not be done."
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
+from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext, ToolResult
-from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.modes import INVOKE
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.validation import InvalidArgumentsError, validate
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.control.base import ControlTool, Offer
 
 
 def _parsed(value: Any) -> Any:
@@ -31,45 +30,34 @@ class InvokeToolInput(Input):
     arguments: Annotated[dict[str, Any], BeforeValidator(_parsed)] = Field(default={})
 
 
+@builtin(order=6)
 class InvokeTool(ControlTool):
-    """Run another tool. The engine unwraps the call before it runs, so that the journal names the tool that really runs."""
+    """Run another tool. The engine looks through the call before it runs, so that the journal names the tool that really runs."""
 
-    name: ClassVar[str] = INVOKE
+    name: ClassVar[str] = "invoke_tool"
+    title: ClassVar[str] = N_("Call of a tool")
+    purpose: ClassVar[str] = N_("Calls a tool of its list by name")
+    icon: ClassVar[str] = "terminal"
     effect: ClassVar[Effect] = Effect.EXECUTE
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 0.0
+    hands_on: ClassVar[bool] = True
     input: ClassVar[Any] = InvokeToolInput
     what: ClassVar[str] = "Call a tool of the list by its name."
 
+    def offered(self, offer: Offer) -> bool:
+        return offer.mode is ToolMode.INVOKE
+
+    def stands_for(self, input: Any) -> tuple[str, dict[str, Any]]:
+        return input.tool_name, dict(input.arguments)
+
     async def run(self, input: Any, context: ToolContext) -> Outcome:
-        if context.registry is None:
+        registry = self.services.registry
+        if registry is None:
             raise ToolError("No tools are available in this run.", code="unknown_tool")
-        target = unwrap(INVOKE, {"tool_name": input.tool_name, "arguments": input.arguments}, context.registry, context.enabled_tools)
+        arguments = {"tool_name": input.tool_name, "arguments": input.arguments}
+        target = registry.meant(self.name, arguments, context.enabled_tools)
         if isinstance(target, ToolResult):
             return target
-        name, arguments = target
-        return await context.registry.execute(name, arguments, context)
-
-
-def unwrap(
-    call_name: str, arguments: Mapping[str, Any], registry: ToolRegistry, own: Sequence[str] | None = None
-) -> tuple[str, dict[str, Any]] | ToolResult:
-    """The tool and arguments a call really means: those inside ``invoke_tool``, or the call's own.
-
-    A ``ToolResult`` is the error for the model: arguments that do not fit, ``invoke_tool`` within itself, or an unknown name with the
-    closest ones of ``own``, the names the run may call (None: all).
-    """
-    if call_name != INVOKE:
-        return call_name, dict(arguments)
-    try:
-        checked = validate(_TOOL, arguments)
-    except InvalidArgumentsError as error:
-        return ToolResult.failure(str(error), error.code)
-    if checked.tool_name == INVOKE:
-        return ToolResult.failure("invoke_tool cannot call itself. Give the name of the tool to run as tool_name.", "invalid_arguments")
-    if not registry.has(checked.tool_name):
-        return registry.unknown(checked.tool_name, own)
-    return checked.tool_name, checked.arguments
-
-
-_TOOL = InvokeTool()
+        name, inner = target
+        return await registry.execute(name, inner, context)

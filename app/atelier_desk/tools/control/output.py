@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
 
@@ -23,10 +26,14 @@ class OutputInput(Input):
     )
 
 
+@builtin(order=2)
 class OutputTool(ControlTool):
     """Show content; a report is also stored."""
 
     name: ClassVar[str] = "output"
+    title: ClassVar[str] = N_("Output")
+    purpose: ClassVar[str] = N_("Shows you something while it works on")
+    summaries: ClassVar[Mapping[str, str]] = {"": "{content}"}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = OutputInput
     what: ClassVar[str] = "Show text and go on. report: also kept. A sub-agent's result and report go to its parent."
@@ -44,7 +51,7 @@ class OutputTool(ControlTool):
         done = "Handed over: your parent reads it with your report" if handed else "Shown"
         # A long result is stored too: many sub-agents' reports share what their parent can read at once.
         stored = input.type == "report" or (handed and len(input.content) > HANDED_WHOLE)
-        if not stored or context.reports is None:
+        if not stored or self.services.reports is None:
             return ToolResult({"success": True, "message": done}, output=shown)
-        report = await store_output(context, input.content)
+        report = await store_output(self.services.reports, context, input.content)
         return ToolResult({"success": True, "message": f"{done}. Stored as report {report.name!r}", "report": report.name}, output=shown)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import AskParent, Effect, Input, Outcome, ToolContext
-from atelier_desk.tools.control.base import ControlTool
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.control.base import ControlTool, Offer
 from atelier_desk.tools.teams.base import NotBlank
 
 
@@ -17,13 +20,20 @@ class WaitParentInput(Input):
     message: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.QUESTION)
 
 
+@builtin(order=5)
 class WaitParent(ControlTool):
     """Ask the parent; a root run has none."""
 
     name: ClassVar[str] = "wait_parent"
+    title: ClassVar[str] = N_("Question to the agent above")
+    purpose: ClassVar[str] = N_("Asks the agent that started it")
+    summaries: ClassVar[Mapping[str, str]] = {"": "{message}"}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitParentInput
     what: ClassVar[str] = "Ask the agent that started you and wait."
+
+    def offered(self, offer: Offer) -> bool:
+        return offer.has_parent
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if context.depth == 0:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.user_question import Placeholder, ask
 
@@ -24,10 +27,15 @@ class WaitUserResponseInput(Input):
     placeholder: Placeholder = ""
 
 
+@builtin(order=1)
 class WaitUserResponse(ControlTool):
     """Ask the user and wait."""
 
     name: ClassVar[str] = "wait_user_response"
+    title: ClassVar[str] = N_("Question to you")
+    purpose: ClassVar[str] = N_("Asks you when it cannot find something out")
+    icon: ClassVar[str] = "circle-help"
+    summaries: ClassVar[Mapping[str, str]] = {"": "{question}"}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitUserResponseInput
     what: ClassVar[str] = "Ask the user, when you cannot find it out, and wait."
@@ -40,7 +48,7 @@ class WaitUserResponse(ControlTool):
             options=options,
             text_placeholder=input.placeholder,
         )
-        return await ask(spec, context)
+        return await ask(spec, self.services.questions, context)
 
 
 def _options(labels: list[str]) -> tuple[QuestionOption, ...]:

@@ -1,16 +1,8 @@
-"""The basic tools: tasks, memory, calculation, questions and reports."""
+"""The basic tools: tasks, calculation, questions and reports."""
 
 from __future__ import annotations
 
-from atelier_desk.tools.base import Tool
+from atelier_desk.i18n import N_
+from atelier_desk.tools.sections import CORE, section
 
-
-def core_tools() -> list[Tool]:
-    """One of each basic tool."""
-    from atelier_desk.tools.core.calculator import CalculatorTool
-    from atelier_desk.tools.core.report import ReportTool
-    from atelier_desk.tools.core.todo import TodoTool
-    from atelier_desk.tools.core.user_question import UserQuestionTool
-    from atelier_desk.tools.memory.tool import MemoryTool
-
-    return [TodoTool(), MemoryTool(), CalculatorTool(), UserQuestionTool(), ReportTool()]
+section(CORE, order=10, name=N_("Basics"), description=N_("Tasks, memory, calculation, questions to the user and reports"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from atelier_desk.domain import limits
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core import expression as arithmetic
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import CORE
@@ -64,10 +67,15 @@ class Constant(Input):
 CalculatorInput = Annotated[Evaluate | Unary | Binary | Constant, Field(discriminator="operation")]
 
 
+@builtin(order=130)
 class CalculatorTool(DescribedTool):
     """Evaluate arithmetic."""
 
     name: ClassVar[str] = "CalculatorTool"
+    title: ClassVar[str] = N_("Calculator")
+    purpose: ClassVar[str] = N_("Calculates exactly instead of guessing")
+    icon: ClassVar[str] = "calculator"
+    summaries: ClassVar[Mapping[str, str]] = {"eval": "{expression}"}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.READ

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core.report_names import name_from_text, report_name
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.sections import CORE
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories import ReportRepository
 
 READ_DEFAULT = 20_000
 """Characters ``read`` gives at once, so that a page with its JSON stays within what a model is sent."""
@@ -58,13 +65,25 @@ class Delete(Input):
 ReportInput = Annotated[Write | WriteDiff | Read | Glob | Delete, Field(discriminator="operation")]
 
 
+@builtin(order=150)
 class ReportTool(DescribedTool):
     """Write, change, read, find and delete the workflow's reports."""
 
     name: ClassVar[str] = "ReportTool"
+    title: ClassVar[str] = N_("Reports")
+    purpose: ClassVar[str] = N_("Writes longer results as Markdown reports")
+    icon: ClassVar[str] = "file-text"
+    summaries: ClassVar[Mapping[str, str]] = {
+        "write": N_("Write “{name}”"),
+        "write_diff": N_("Change “{name}”"),
+        "read": N_("Read “{name}”"),
+        "glob": N_("Find {pattern}"),
+        "delete": N_("Delete “{name}”"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
+    reading: ClassVar[frozenset[str]] = frozenset({"read", "glob"})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[str] = "report"
     input: ClassVar[Any] = ReportInput
@@ -84,11 +103,14 @@ class ReportTool(DescribedTool):
         limits=(f"content {limits.REPORT} characters", f"name {limits.REPORT_NAME} characters", f"read {READ_DEFAULT} characters at once"),
     )
 
-    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
-        return Effect.READ if arguments.get("operation") in ("read", "glob") else Effect.WRITE
+    def describe(self, input: Any) -> Call:
+        return replace(super().describe(input), idempotent=not isinstance(input, WriteDiff))
 
-    def operation_idempotent(self, arguments: dict[str, Any]) -> bool:
-        return arguments.get("operation") != "write_diff"
+    def _reports(self, context: ToolContext) -> ReportRepository:
+        reports = self.services.reports
+        if reports is None or not context.workflow_id:
+            raise ToolError("Reports belong to a workflow, and this call runs in none.", code="no_workflow")
+        return reports
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         match input:
@@ -105,17 +127,19 @@ class ReportTool(DescribedTool):
 
     async def _write(self, input: Write, context: ToolContext) -> ToolResult:
         name = report_name(input.name)
-        existing = await find_report(context, name)
+        reports = self._reports(context)
+        existing = await find_report(reports, context, name)
         mine = stable_id(context.idempotency_key, "report")
         if existing is not None and not input.overwrite and existing.id != mine:
             raise ConflictError("A report named {name} exists. Use overwrite: true, write_diff, or another name.", name=name)
-        report = await store_report(context, name, input.content, existing)
+        report = await store_report(reports, context, name, input.content, existing)
         done = "overwritten" if existing is not None and existing.id != mine else "written"
         return ToolResult.ok(name=report.name, size=len(input.content), message=f"Report {name!r} {done}")
 
     async def _write_diff(self, input: WriteDiff, context: ToolContext) -> ToolResult:
-        existing = await _existing(context, input.name)
-        text = str(await _repository(context).read(context.workflow_id, existing.name))
+        reports = self._reports(context)
+        existing = await _existing(reports, context, input.name)
+        text = await reports.read(context.workflow_id, existing.name)
         count = text.count(input.old_string)
         if count != 1:
             reason = "does not occur" if count == 0 else f"occurs {count} times; add text around it until it is unique"
@@ -125,12 +149,13 @@ class ReportTool(DescribedTool):
         changed = text.replace(input.old_string, input.new_string)
         if len(changed) > limits.REPORT:
             raise ToolError("The report would have {length} characters; the limit is {limit}.", length=len(changed), limit=limits.REPORT)
-        await store_report(context, existing.name, changed, existing)
+        await store_report(reports, context, existing.name, changed, existing)
         return ToolResult.ok(name=existing.name, size=len(changed), message=f"Report {existing.name!r} changed")
 
     async def _read(self, input: Read, context: ToolContext) -> ToolResult:
-        existing = await _existing(context, input.name)
-        text = str(await _repository(context).read(context.workflow_id, existing.name))
+        reports = self._reports(context)
+        existing = await _existing(reports, context, input.name)
+        text = await reports.read(context.workflow_id, existing.name)
         if input.offset > len(text):
             raise ToolError("offset {offset} is past the end: the report has {total} characters.", offset=input.offset, total=len(text))
         page = text[input.offset : input.offset + input.limit]
@@ -142,27 +167,27 @@ class ReportTool(DescribedTool):
         pattern = input.pattern.removesuffix(".md") if input.pattern != ".md" else "*"
         found = [
             {"name": report.name, "size": report.size, "author": report.author, "updated_at": report.updated_at.isoformat()}
-            for report in await _repository(context).list(context.workflow_id)
+            for report in await self._reports(context).list(context.workflow_id)
             if fnmatch.fnmatchcase(report.name.casefold(), pattern.casefold())
         ]
         return ToolResult.ok(count=len(found), reports=found)
 
     async def _delete(self, input: Delete, context: ToolContext) -> ToolResult:
-        existing = await _existing(context, input.name)
-        await _repository(context).delete(context.workflow_id, existing.name)
+        reports = self._reports(context)
+        existing = await _existing(reports, context, input.name)
+        await reports.delete(context.workflow_id, existing.name)
         return ToolResult.ok(name=existing.name, message=f"Report {existing.name!r} deleted")
 
 
-async def find_report(context: ToolContext, name: str) -> Report | None:
+async def find_report(reports: ReportRepository, context: ToolContext, name: str) -> Report | None:
     """The workflow's report of this name, None when there is none."""
     try:
-        report: Report = await _repository(context).get(context.workflow_id, name)
+        return await reports.get(context.workflow_id, name)
     except NotFoundError:
         return None
-    return report
 
 
-async def store_report(context: ToolContext, name: str, text: str, existing: Report | None) -> Report:
+async def store_report(reports: ReportRepository, context: ToolContext, name: str, text: str, existing: Report | None) -> Report:
     """Save a report; one that exists keeps its identity and creation time. Its author is the agent that wrote it last."""
     now = context.now()
     report = Report(
@@ -175,30 +200,24 @@ async def store_report(context: ToolContext, name: str, text: str, existing: Rep
         created_at=existing.created_at if existing is not None else now,
         updated_at=now,
     )
-    await _repository(context).save(report, text)
+    await reports.save(report, text)
     return report
 
 
-async def store_output(context: ToolContext, text: str) -> Report:
+async def store_output(reports: ReportRepository, context: ToolContext, text: str) -> Report:
     """Save a text under a free name made from its heading; the same call run again finds its own report."""
     mine = stable_id(context.idempotency_key, "report")
     base = name_from_text(text, f"report-{mine[:8]}")
     name, number = base, 1
-    while (existing := await find_report(context, name)) is not None and existing.id != mine:
+    while (existing := await find_report(reports, context, name)) is not None and existing.id != mine:
         number += 1
         name = f"{base}-{number}"
-    return await store_report(context, name, text, existing)
+    return await store_report(reports, context, name, text, existing)
 
 
-async def _existing(context: ToolContext, name: str) -> Report:
+async def _existing(reports: ReportRepository, context: ToolContext, name: str) -> Report:
     plain = report_name(name)
-    report = await find_report(context, plain)
+    report = await find_report(reports, context, plain)
     if report is None:
         raise NotFoundError("There is no report named {name}. Use glob with pattern * to see the reports.", name=plain)
     return report
-
-
-def _repository(context: ToolContext) -> Any:
-    if context.reports is None or not context.workflow_id:
-        raise ToolError("Reports belong to a workflow, and this call runs in none.", code="no_workflow")
-    return context.reports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,7 +13,9 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.events import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core import todo_rules
 from atelier_desk.tools.core.todo_rules import Tasks
 from atelier_desk.tools.describe import About, DescribedTool
@@ -66,13 +69,26 @@ class Delete(Input):
 TodoInput = Annotated[Create | Get | UpdateStatus | List | Complete | Delete, Field(discriminator="operation")]
 
 
+@builtin(order=110)
 class TodoTool(DescribedTool):
     """Create, follow and complete the workflow's tasks."""
 
     name: ClassVar[str] = "TodoTool"
+    title: ClassVar[str] = N_("Tasks")
+    purpose: ClassVar[str] = N_("Plans its work as tasks that you see and can change")
+    icon: ClassVar[str] = "list-todo"
+    summaries: ClassVar[Mapping[str, str]] = {
+        "create": N_("New task: {name}"),
+        "get": N_("Read a task"),
+        "update_status": N_("Task to {status}"),
+        "list": N_("List the tasks"),
+        "complete": N_("Complete a task"),
+        "delete": N_("Delete a task"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
+    reading: ClassVar[frozenset[str]] = frozenset({"get", "list"})
     idempotent: ClassVar[bool] = True
     input: ClassVar[Any] = TodoInput
     rest_hint: ClassVar[str] = "Use list with status_filter or a lower limit, or get for one task."
@@ -104,9 +120,6 @@ class TodoTool(DescribedTool):
         ("fr", "Quelles sont mes tâches ?", {"operation": "list"}),
     )
 
-    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
-        return Effect.READ if arguments.get("operation") in ("get", "list") else Effect.WRITE
-
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if context.tasks is None or not context.workflow_id:
             raise ToolError("Tasks belong to a workflow, and this call runs in none.", code="no_workflow")
@@ -131,6 +144,8 @@ class TodoTool(DescribedTool):
 def _create(input: Create, tasks: Tasks, context: ToolContext) -> ToolResult:
     if not input.name.strip():
         raise ToolError("name must not be blank")
+    if len(tasks) >= limits.LIST_MAX:
+        raise ToolError("A workflow has at most {most} tasks. Delete those that are done first.", most=limits.LIST_MAX, code="limit")
     task_id = new_id()
     task = Task(
         id=task_id,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.services import QuestionGate
 
 
 def _cut_placeholder(text: str) -> str:
@@ -36,10 +40,15 @@ class Ask(Input):
     context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user should know to answer.")
 
 
+@builtin(order=140)
 class UserQuestionTool(DescribedTool):
     """Ask the user a question; the run goes on when it is answered or skipped."""
 
     name: ClassVar[str] = "UserQuestionTool"
+    title: ClassVar[str] = N_("Question to you")
+    purpose: ClassVar[str] = N_("Asks you when something essential is unclear")
+    icon: ClassVar[str] = "circle-help"
+    summaries: ClassVar[Mapping[str, str]] = {"ask": "{question}"}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.INTERACT
@@ -80,12 +89,12 @@ class UserQuestionTool(DescribedTool):
             text_required=input.text_required,
             context=input.context,
         )
-        return await ask(spec, context)
+        return await ask(spec, self.services.questions, context)
 
 
-async def ask(spec: QuestionSpec, context: ToolContext) -> Outcome:
+async def ask(spec: QuestionSpec, gate: QuestionGate | None, context: ToolContext) -> Outcome:
     """The question to wait for, or the refusal of the workflow's gate (queue full, user unresponsive)."""
-    refusal = await context.questions.refusal(context.workflow_id) if context.questions is not None else None
+    refusal = await gate.refusal(context.workflow_id) if gate is not None else None
     if refusal is not None:
         return ToolResult.failure(refusal, "question_refused")
     return AskUser(spec)

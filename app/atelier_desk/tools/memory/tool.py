@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
-from atelier_desk.tools.base import Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.memory import inputs
+from atelier_desk.tools.memory.again import origin_of, same_again
 from atelier_desk.tools.sections import CORE
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories import MemoryRepository
 
 PREVIEW = 100
 """Characters of content in a compact list."""
-_READING = frozenset({"get", "list", "search", "describe", "activate_workflow", "activate_general"})
+_SCOPING = frozenset({"activate_workflow", "activate_general"})
 
 
+@builtin(order=120)
 class MemoryTool(DescribedTool):
     """Add, find, change and delete memories; choose whose memories the run means."""
 
     name: ClassVar[str] = "MemoryTool"
+    title: ClassVar[str] = N_("Memory")
+    purpose: ClassVar[str] = N_("Remembers, and finds what was remembered")
+    icon: ClassVar[str] = "brain"
+    summaries: ClassVar[Mapping[str, str]] = {
+        "add": N_("Remember: {content}"),
+        "get": N_("Read a memory"),
+        "list": N_("List memories"),
+        "search": N_("Search “{query}”"),
+        "update": N_("Change a memory"),
+        "delete": N_("Delete a memory"),
+        "clear_by_type": N_("Delete all of type {type}"),
+        "describe": N_("Count the memories"),
+        "activate_workflow": N_("Use another workflow's memories"),
+        "activate_general": N_("Use the general memories alone"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
+    reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[str] = "memory"
     input: ClassVar[Any] = inputs.MemoryInput
@@ -64,12 +89,17 @@ class MemoryTool(DescribedTool):
         ("fr", "Que sais-tu de mes préférences ?", {"operation": "search", "query": "mes préférences"}),
     )
 
-    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
-        return Effect.READ if arguments.get("operation") in _READING else Effect.WRITE
+    def describe(self, input: Any) -> Call:
+        # What a scope switch changes is what the calls after it mean: none of them may run beside it.
+        return replace(super().describe(input), alone=input.operation in _SCOPING)
+
+    @property
+    def _memories(self) -> MemoryRepository:
+        if self.services.memories is None:
+            raise ToolError("There is no memory in this run.", code="no_memory")
+        return self.services.memories
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        if context.memories is None:
-            raise ToolError("There is no memory in this run.", code="no_memory")
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
@@ -90,11 +120,13 @@ class MemoryTool(DescribedTool):
             source="agent",
             agent_source=input.metadata.agent_source or context.agent_name or context.agent_id,
             run_id=context.run_id,
+            origin=origin_of(input.content),
             created_at=now,
             updated_at=now,
             expires_at=now + lifetime if lifetime is not None else None,
         )
-        stored = await _store(memory, context)
+        memory = await same_again(memory, self._memories, context.workflow_id)
+        stored = memory if memory.edited else await self._store(memory)
         return ToolResult.ok(
             memory_id=stored.id,
             type=stored.type.value,
@@ -102,11 +134,11 @@ class MemoryTool(DescribedTool):
             workflow_id=stored.workflow_id,
             scope=_scope_of(stored),
             importance=stored.importance,
-            message="Memory added",
+            message=f"It was there already; the user changed it to: {stored.content[:200]}" if stored.edited else "Memory added",
         )
 
     async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
-        memory = await _visible(input.memory_id, context)
+        memory = await self._visible(input.memory_id, context)
         if input.offset > len(memory.content):
             raise ToolError(
                 "offset {offset} is past the end: the memory has {total} characters.", offset=input.offset, total=len(memory.content)
@@ -119,25 +151,26 @@ class MemoryTool(DescribedTool):
     async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
         workflow_id, scope = _looked_at(input.scope, context)
         kind = MemoryType(input.type_filter) if input.type_filter else None
-        found = await _memories(context).list(workflow_id=workflow_id, scope=scope, type=kind, tags=tuple(input.tags), limit=input.limit)
+        found = await self._memories.list(workflow_id=workflow_id, scope=scope, type=kind, tags=tuple(input.tags), limit=input.limit)
         shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
         return ToolResult.ok(count=len(shown), scope=scope.value, memories=shown)
 
     async def _search(self, input: inputs.Search, context: ToolContext) -> ToolResult:
-        if context.memory_search is None:
+        search = self.services.memory_search
+        if search is None:
             raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
         workflow_id, scope = _looked_at(input.scope, context)
         filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
-        found = await context.memory_search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
+        found = await search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
         if found.hits:
-            await _memories(context).mark_retrieved([hit.memory.id for hit in found.hits], context.run_id)
+            await self._memories.mark_retrieved([hit.memory.id for hit in found.hits], context.run_id)
         note = {"note": found.note} if found.note else {}
         return ToolResult.ok(
             count=len(found.hits), search_type=found.search_type, scope=scope.value, results=[_hit(hit) for hit in found.hits], **note
         )
 
     async def _update(self, input: inputs.Update, context: ToolContext) -> ToolResult:
-        memory = await _visible(input.memory_id, context)
+        memory = await self._visible(input.memory_id, context)
         changed: dict[str, Any] = {"updated_at": context.now()}
         if input.content is not None:
             if not input.content.strip():
@@ -149,14 +182,14 @@ class MemoryTool(DescribedTool):
             changed["importance"] = input.importance
         if len(changed) == 1:
             raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
-        stored = await _store(memory.model_copy(update=changed), context)
+        stored = await self._store(memory.model_copy(update=changed))
         return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
 
     async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
-        memory = await _visible(input.memory_id, context)
-        await _memories(context).delete(memory.id)
-        if context.memory_search is not None:
-            await context.memory_search.remove([memory.id])
+        memory = await self._visible(input.memory_id, context)
+        await self._memories.delete(memory.id)
+        if self.services.memory_search is not None:
+            await self.services.memory_search.remove([memory.id])
         return ToolResult.ok(memory_id=memory.id, message="Memory deleted")
 
     async def _clear_by_type(self, input: inputs.ClearByType, context: ToolContext) -> ToolResult:
@@ -174,7 +207,7 @@ class MemoryTool(DescribedTool):
         kind = MemoryType(input.type)
         deleted = 0
         for place in places:
-            source = context.memory_search if context.memory_search is not None else _memories(context)
+            source = self.services.memory_search or self._memories
             deleted += await source.clear(kind, place)
         return ToolResult.ok(
             deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
@@ -182,32 +215,48 @@ class MemoryTool(DescribedTool):
 
     async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
         workflow_id, scope = _looked_at("both", context)
-        told = await _memories(context).describe(workflow_id)
+        told = await self._memories.describe(workflow_id)
         return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
 
     async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
-        if not await _memories(context).has_workflow(input.workflow_id):
+        if not await self._memories.has_workflow(input.workflow_id):
             raise NotFoundError(
                 "There is no workflow {id}. Memory means what it meant before; use activate_general for the general memories.",
                 id=input.workflow_id,
             )
-        context.memory_scope["workflow_id"] = input.workflow_id
-        return ToolResult.ok(
-            workflow_id=input.workflow_id, message=f"Memory now means workflow {input.workflow_id} and the general memories"
-        )
+        return _scoped(input.workflow_id, f"Memory now means workflow {input.workflow_id} and the general memories")
 
     async def _activate_general(self, input: inputs.ActivateGeneral, context: ToolContext) -> ToolResult:
-        context.memory_scope["workflow_id"] = None
-        return ToolResult.ok(workflow_id=None, message="Memory now means the general memories alone")
+        return _scoped(None, "Memory now means the general memories alone")
+
+    async def _visible(self, memory_id: str, context: ToolContext) -> Memory:
+        """A memory of the run's scope that has not expired; all others are not found."""
+        try:
+            memory: Memory | None = await self._memories.get(memory_id)
+        except NotFoundError:
+            memory = None
+        expired = memory is not None and memory.expires_at is not None and memory.expires_at <= context.now()
+        if memory is None or expired or memory.workflow_id not in (None, _workflow(context)):
+            raise NotFoundError("Memory {id} not found. Use search or list to find memories and their ids.", id=memory_id)
+        return memory
+
+    async def _store(self, memory: Memory) -> Memory:
+        if self.services.memory_search is not None:
+            return await self.services.memory_search.index(memory)
+        await self._memories.save(memory, None)
+        return memory
 
 
-def _memories(context: ToolContext) -> Any:
-    return context.memories
+def _scoped(workflow_id: str | None, message: str) -> ToolResult:
+    """From here on in this run memory means this workflow's and the general ones, or with None the general ones alone."""
+    result = ToolResult.ok(workflow_id=workflow_id, message=message)
+    return replace(result, state={"workflow_id": workflow_id})
 
 
 def _workflow(context: ToolContext) -> str | None:
     """The workflow whose memories the run means, None when it means the general ones alone."""
-    return context.memory_scope.get("workflow_id", context.workflow_id or None)
+    found: str | None = context.state.get("workflow_id", context.workflow_id or None)
+    return found
 
 
 def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | None:
@@ -229,25 +278,6 @@ def _looked_at(scope: str, context: ToolContext) -> tuple[str | None, MemoryScop
     return workflow_id, wanted
 
 
-async def _visible(memory_id: str, context: ToolContext) -> Memory:
-    """A memory of the run's scope that has not expired; all others are not found."""
-    try:
-        memory: Memory | None = await _memories(context).get(memory_id)
-    except NotFoundError:
-        memory = None
-    expired = memory is not None and memory.expires_at is not None and memory.expires_at <= context.now()
-    if memory is None or expired or memory.workflow_id not in (None, _workflow(context)):
-        raise NotFoundError("Memory {id} not found. Use search or list to find memories and their ids.", id=memory_id)
-    return memory
-
-
-async def _store(memory: Memory, context: ToolContext) -> Memory:
-    if context.memory_search is not None:
-        return await context.memory_search.index(memory)
-    await _memories(context).save(memory, None)
-    return memory
-
-
 def _tags(tags: list[str]) -> tuple[str, ...]:
     """Without repetitions and blanks, in their order.
 
@@ -265,7 +295,7 @@ def _scope_of(memory: Memory) -> str:
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
-    data = memory.model_dump(mode="json", exclude={"embedder"})
+    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited"})
     return {**data, "scope": _scope_of(memory)}
 
 

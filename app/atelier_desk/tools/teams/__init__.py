@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from atelier_desk.tools.base import Tool
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.i18n import N_
+from atelier_desk.tools.sections import PLANNING, section
 
-
-def planning_tools() -> list[Tool]:
-    """One of each planning tool."""
-    from atelier_desk.tools.teams.delegate import DelegateTaskTool
-    from atelier_desk.tools.teams.list_sections import ListToolSections
-    from atelier_desk.tools.teams.parallel import ParallelTasksTool
-    from atelier_desk.tools.teams.plan import PlanActions
-    from atelier_desk.tools.teams.spawn import SpawnAgentTool
-
-    return [SpawnAgentTool(), DelegateTaskTool(), ParallelTasksTool(), ListToolSections(), PlanActions()]
+section(
+    PLANNING,
+    order=20,
+    name=N_("Teams and planning"),
+    description=N_("Plan actions, spawn agents, delegate and run tasks side by side"),
+    kind=ApprovalKind.SUB_AGENT,
+)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState
-from atelier_desk.tools.base import ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.sections import PLANNING
-
-if TYPE_CHECKING:
-    from atelier_desk.tools.registry import ToolRegistry
 
 PREVIEW = 200
 """Characters of a prompt an approval card shows (reference "originals", 1.3); in a list of several, half of it."""
@@ -66,24 +65,37 @@ class TeamTool(DescribedTool):
 
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = PLANNING
+    icon: ClassVar[str] = "users"
     effect: ClassVar[Effect] = Effect.SPAWN
     risk: ClassVar[Risk] = Risk.MEDIUM
     idempotent: ClassVar[bool] = True
+    hands_on: ClassVar[bool] = True
     starting: ClassVar[tuple[str, ...]] = ()
 
-    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
-        return self.effect if self._starts(arguments) else Effect.READ
+    def describe(self, input: Any) -> Call:
+        call = super().describe(input)
+        if self.starts(input):
+            return replace(call, plans=True, details=self.details(input))
+        return replace(call, effect=Effect.READ, risk=Risk.LOW)
 
-    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
-        return self.risk if self._starts(arguments) else Risk.LOW
+    def starts(self, input: Any) -> bool:
+        """Whether a call starts sub-agents."""
+        return input.operation in self.starting
 
-    def operation_plans(self, arguments: dict[str, Any]) -> bool:
-        return self._starts(arguments)
+    def details(self, input: Any) -> dict[str, Any]:
+        """What an approval card shows of a call that starts some."""
+        return {}
 
-    def _starts(self, arguments: dict[str, Any]) -> bool:
-        """An unknown operation counts as a starting one: its call fails anyway."""
-        operation = arguments.get("operation", self.starting[0])
-        return operation in self.starting or not isinstance(operation, str) or operation not in self.about.operations
+    def own_tools(self, context: ToolContext) -> tuple[ToolRegistry, Sequence[str]]:
+        """The registry, and the names of the tools the run may use.
+
+        Raises:
+            ToolError: the run has none (``unknown_tool``).
+        """
+        registry = self.services.registry
+        if registry is None:
+            raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
+        return registry, registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
 
 
 def team_of(context: ToolContext, *, starting: bool) -> Team:
@@ -103,18 +115,6 @@ def team_of(context: ToolContext, *, starting: bool) -> Team:
             most=team.max_depth,
         )
     return team
-
-
-def tools_of(context: ToolContext) -> tuple[ToolRegistry, Sequence[str]]:
-    """The registry, and the names of the tools the run may use.
-
-    Raises:
-        ToolError: the run has none (``unknown_tool``).
-    """
-    registry = context.registry
-    if registry is None:
-        raise ToolError("No tools are available in this run. Do the work yourself.", code="unknown_tool")
-    return registry, registry.get_all_tool_names() if context.enabled_tools is None else context.enabled_tools
 
 
 def job_for(agent_id: str, prompt: str) -> ChildRequest:
@@ -157,22 +157,11 @@ def title_of(text: str) -> str:
     return preview(lines[0].strip() if lines else "", limits.CHILD_TITLE)
 
 
-def preview(text: Any, length: int = PREVIEW) -> str:
-    """The beginning of a text of at most ``length`` characters; of anything else, of its words."""
-    shown = text if isinstance(text, str) else "" if text is None else str(text)
-    return shown if len(shown) <= length else shown[: length - 1] + "…"
+def preview(text: str, length: int = PREVIEW) -> str:
+    """The beginning of a text, of at most ``length`` characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def prompt_details(prompt: Any) -> dict[str, Any]:
+def prompt_details(prompt: str) -> dict[str, Any]:
     """``prompt_preview`` and ``prompt_length`` of an approval card."""
-    return {"prompt_preview": preview(prompt), "prompt_length": len(prompt) if isinstance(prompt, str) else 0}
-
-
-def names_in(value: Any) -> list[str]:
-    """The texts of a list as a model wrote it, for display before anything is validated."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
-
-
-def objects_in(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list as a model wrote it, for display before anything is validated."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []
+    return {"prompt_preview": preview(prompt), "prompt_length": len(prompt)}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.teams.base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
 
@@ -26,10 +30,15 @@ class ListAgents(Input):
 DelegateInput = Annotated[Delegate | ListAgents, Field(discriminator="operation")]
 
 
+@builtin(order=220)
 class DelegateTaskTool(TeamTool):
     """Have a permanent agent do a job with its own model, system prompt and tools."""
 
     name: ClassVar[str] = "DelegateTaskTool"
+    title: ClassVar[str] = N_("Delegation")
+    purpose: ClassVar[str] = N_("Hands work to one of your other agents")
+    summaries: ClassVar[Mapping[str, str]] = {"delegate": "{agent_id}", "list_agents": N_("List the agents")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"agent_id": "agents"}
     input: ClassVar[Any] = DelegateInput
     starting: ClassVar[tuple[str, ...]] = ("delegate",)
     rest_hint: ClassVar[str] = "Ask the agent for a shorter report, or let it store a long one with ReportTool."
@@ -57,12 +66,10 @@ class DelegateTaskTool(TeamTool):
         ("fr", "Quels agents peuvent aider ?", {"operation": "list_agents"}),
     )
 
-    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def details(self, input: Any) -> dict[str, Any]:
         """The name is what the model wrote, an id or a name: only the store knows the other."""
-        if not self._starts(arguments):
-            return {}
-        target = preview(arguments.get("agent_id"), limits.AGENT_NAME)
-        return {"target_agent_id": target, "target_agent_name": target, **prompt_details(arguments.get("prompt"))}
+        target = preview(input.agent_id, limits.AGENT_NAME)
+        return {"target_agent_id": target, "target_agent_name": target, **prompt_details(input.prompt)}
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if isinstance(input, ListAgents):

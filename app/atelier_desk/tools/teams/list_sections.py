@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.modes import LIST_SECTIONS, always_available, section_list
-from atelier_desk.tools.teams.base import TeamTool, tools_of
+from atelier_desk.tools.modes import always_available, section_list
+from atelier_desk.tools.teams.base import TeamTool
 
 
 class ListToolSectionsInput(Input):
     pass
 
 
+@builtin(order=240)
 class ListToolSections(TeamTool):
     """The sections of the tools an agent may use."""
 
-    name: ClassVar[str] = LIST_SECTIONS
+    name: ClassVar[str] = "list_tool_sections"
+    title: ClassVar[str] = N_("Tool sections")
+    purpose: ClassVar[str] = N_("Looks up which tools there are, by section")
+    icon: ClassVar[str] = "list"
+    reaches_sections: ClassVar[bool] = True
     effect: ClassVar[Effect] = Effect.READ
     risk: ClassVar[Risk] = Risk.LOW
     input: ClassVar[Any] = ListToolSectionsInput
@@ -28,9 +35,9 @@ class ListToolSections(TeamTool):
         example={},
     )
 
-    def _starts(self, arguments: dict[str, Any]) -> bool:
+    def starts(self, input: Any) -> bool:
         return False
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        registry, enabled = tools_of(context)
+        registry, enabled = self.own_tools(context)
         return ToolResult.ok(sections=section_list(registry, enabled), always_available=always_available(registry, enabled))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.tools.base import Input, Outcome, Risk, StartChildren, ToolContext
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, Input, Outcome, Risk, StartChildren, ToolContext
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.teams.base import PREVIEW, AgentId, Join, Prompt, TeamTool, job_for, join, objects_in, preview, team_of
+from atelier_desk.tools.teams.base import PREVIEW, AgentId, Join, Prompt, TeamTool, job_for, join, preview, team_of
 
 
 class Task(Input):
@@ -27,10 +32,14 @@ class ExecuteBatch(Input):
 ParallelInput = Annotated[ExecuteBatch | Join, Field(discriminator="operation")]
 
 
+@builtin(order=230)
 class ParallelTasksTool(TeamTool):
     """Run a batch of jobs side by side."""
 
     name: ClassVar[str] = "ParallelTasksTool"
+    title: ClassVar[str] = N_("Side by side")
+    purpose: ClassVar[str] = N_("Lets several of your agents work side by side")
+    summaries: ClassVar[Mapping[str, str]] = {"join": N_("Wait for the reports")}
     risk: ClassVar[Risk] = Risk.HIGH
     input: ClassVar[Any] = ParallelInput
     starting: ClassVar[tuple[str, ...]] = ("execute_batch",)
@@ -57,15 +66,18 @@ class ParallelTasksTool(TeamTool):
         ),
     )
 
-    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        if not self._starts(arguments):
-            return {}
-        given = objects_in(arguments.get("tasks"))
+    def describe(self, input: Any) -> Call:
+        call = super().describe(input)
+        if isinstance(input, Join):
+            return call
+        return replace(call, subjects=Subjects(agents=tuple(dict.fromkeys(task.agent_id for task in input.tasks))))
+
+    def details(self, input: Any) -> dict[str, Any]:
         shown = [
-            {"agent_id": preview(task.get("agent_id"), limits.AGENT_NAME), "prompt_preview": preview(task.get("prompt"), PREVIEW // 2)}
-            for task in given
+            {"agent_id": preview(task.agent_id, limits.AGENT_NAME), "prompt_preview": preview(task.prompt, PREVIEW // 2)}
+            for task in input.tasks
         ]
-        return {"task_count": len(given), "tasks": shown}
+        return {"task_count": len(input.tasks), "tasks": shown}
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         if isinstance(input, Join):

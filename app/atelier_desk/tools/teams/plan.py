@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -10,12 +11,15 @@ from pydantic import Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.modes import PLAN, section_list
+from atelier_desk.tools.modes import section_list
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import ALWAYS_AVAILABLE, PLANNING
-from atelier_desk.tools.teams.base import NotBlank, TeamTool, ToolName, objects_in, preview, team_of, title_of, tools_of
+from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.teams.base import NotBlank, TeamTool, ToolName, preview, team_of, title_of
 from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, validate
 
@@ -80,10 +84,15 @@ class PlanActionsInput(Input):
         return self
 
 
+@builtin(order=250)
 class PlanActions(TeamTool):
     """Have a plan carried out, with only the sections it needs."""
 
-    name: ClassVar[str] = PLAN
+    name: ClassVar[str] = "plan_actions"
+    title: ClassVar[str] = N_("Plan")
+    purpose: ClassVar[str] = N_("Carries out a plan of several actions, by tools and agents")
+    icon: ClassVar[str] = "list-todo"
+    reaches_sections: ClassVar[bool] = True
     input: ClassVar[Any] = PlanActionsInput
     rest_hint: ClassVar[str] = "Plan fewer actions at once, or let them store long results with ReportTool."
     about: ClassVar[About] = About(
@@ -106,27 +115,26 @@ class PlanActions(TeamTool):
         ),
     )
 
-    def _starts(self, arguments: dict[str, Any]) -> bool:
+    def starts(self, input: Any) -> bool:
         return True
 
-    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
-        actions = arguments.get("actions")
-        return Risk.HIGH if isinstance(actions, list | tuple) and len(actions) > MANY else Risk.MEDIUM
+    def describe(self, input: Any) -> Call:
+        risk = Risk.HIGH if len(input.actions) > MANY else Risk.MEDIUM
+        return replace(super().describe(input), risk=risk, summary=summary_of({"goal": input.goal}))
 
-    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        given = objects_in(arguments.get("actions"))
+    def details(self, input: Any) -> dict[str, Any]:
         return {
-            "goal": preview(arguments.get("goal")),
-            "strategy": preview(arguments.get("strategy") or Strategy.BATCH.value, 64),
-            "action_count": len(given),
+            "goal": preview(input.goal),
+            "strategy": input.strategy.value,
+            "action_count": len(input.actions),
             "actions": [
-                {"description": preview(action.get("description"), _LISTED), "tool": preview(action.get("tool"), 128)} for action in given
+                {"description": preview(action.description, _LISTED), "tool": preview(action.tool or "", 128)} for action in input.actions
             ],
         }
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         team = team_of(context, starting=True)
-        registry, enabled = tools_of(context)
+        registry, enabled = self.own_tools(context)
         sections = checked_sections(input.sections, registry, enabled)
         steps = [
             Step(tuple(action.depends_on), _changes(registry, action, checked_call(number, action, registry, enabled)))
@@ -151,7 +159,8 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
     """
     usable = [section["id"] for section in section_list(registry, enabled)]
     chosen = sections or usable
-    unknown = [section for section in chosen if section not in (*usable, *ALWAYS_AVAILABLE, PLANNING)]
+    always = registry.sections.always_available()
+    unknown = [section for section in chosen if section not in (*usable, *always, PLANNING)]
     if unknown:
         raise ToolError(
             "Unknown section {unknown}. Sections of your tools: {known}.",
@@ -159,7 +168,7 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
             unknown=", ".join(unknown),
             known=", ".join(usable) or "none",
         )
-    return tuple(dict.fromkeys((*chosen, *ALWAYS_AVAILABLE)))
+    return tuple(dict.fromkeys((*chosen, *always)))
 
 
 def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> dict[str, Any] | None:
@@ -203,7 +212,7 @@ def _plannable(tool: Tool) -> bool:
 
 def _changes(registry: ToolRegistry, action: Action, arguments: dict[str, Any] | None) -> bool:
     tool = registry.get_tool(action.tool) if action.tool else None
-    return tool is not None and tool.operation_effect(arguments or {}) in (Effect.WRITE, Effect.EXECUTE)
+    return tool is not None and registry.describe(tool, arguments or {}).effect in (Effect.WRITE, Effect.EXECUTE)
 
 
 def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...]) -> ChildRequest:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -10,7 +12,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
-from atelier_desk.tools.base import ChildRequest, Effect, Input, Outcome, Risk, StartChildren, ToolContext, ToolResult
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, StartChildren, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.teams.base import (
     AgentName,
@@ -21,7 +25,6 @@ from atelier_desk.tools.teams.base import (
     TeamTool,
     ToolName,
     join,
-    names_in,
     preview,
     prompt_details,
     team_of,
@@ -65,10 +68,19 @@ class Terminate(Input):
 SpawnInput = Annotated[Spawn | Join | ListChildren | Terminate, Field(discriminator="operation")]
 
 
+@builtin(order=210)
 class SpawnAgentTool(TeamTool):
     """Start a sub-agent with a prompt, get its report."""
 
     name: ClassVar[str] = "SpawnAgentTool"
+    title: ClassVar[str] = N_("Sub-agent")
+    purpose: ClassVar[str] = N_("Starts agents of its own for parts of the work")
+    summaries: ClassVar[Mapping[str, str]] = {
+        "spawn": "{name}",
+        "join": N_("Wait for the reports"),
+        "list_children": N_("List the sub-agents"),
+        "terminate": N_("Stop a sub-agent"),
+    }
     input: ClassVar[Any] = SpawnInput
     starting: ClassVar[tuple[str, ...]] = ("spawn",)
     rest_hint: ClassVar[str] = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
@@ -108,20 +120,16 @@ class SpawnAgentTool(TeamTool):
         ),
     )
 
-    def operation_effect(self, arguments: dict[str, Any]) -> Effect:
-        return Effect.WRITE if arguments.get("operation") == "terminate" else super().operation_effect(arguments)
+    def describe(self, input: Any) -> Call:
+        call = super().describe(input)
+        return replace(call, effect=Effect.WRITE) if isinstance(input, Terminate) else call
 
-    def operation_risk(self, arguments: dict[str, Any]) -> Risk:
-        return Risk.LOW if arguments.get("operation") == "terminate" else super().operation_risk(arguments)
-
-    def operation_details(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        if not self._starts(arguments):
-            return {}
+    def details(self, input: Any) -> dict[str, Any]:
         return {
-            "sub_agent_name": preview(arguments.get("name"), limits.AGENT_NAME),
-            **prompt_details(arguments.get("prompt")),
-            "tools": names_in(arguments.get("tools")),
-            "mcp_servers": names_in(arguments.get("mcp_servers")),
+            "sub_agent_name": preview(input.name, limits.AGENT_NAME),
+            **prompt_details(input.prompt),
+            "tools": list(input.tools or ()),
+            "mcp_servers": list(input.mcp_servers or ()),
         }
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:

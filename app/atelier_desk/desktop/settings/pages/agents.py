@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.tool_boxes import SUMMARIES, ToolChoice
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.desktop.settings.tool_boxes import ToolChoice
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.tools import ToolInfo
 
 COST_MS = 300
 """After this long without a change of the form its prompt is measured again."""
 JSON_KINDS = N_("Agent file (*.json)")
 
 
-def tool_choices(atelier: Any) -> list[ToolChoice]:
-    """The tools an agent can be given, by section; control tools are always there. Runs on the engine's side."""
-    registry = atelier.registry
-    found: list[ToolChoice] = []
-    for section in registry.sections.all():
-        for tool in registry.get_tools_by_section(section.id):
-            first = tool.description.strip().splitlines()[0] if tool.description else ""
-            found.append(ToolChoice(tool.name, section.name, SUMMARIES.get(tool.name, first)))
-    return found
+def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
+    """The tools an agent can be given, by section; control tools are always there."""
+    lines = ((info, info.told.splitlines()) for info in infos if info.section)
+    return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents"))
@@ -53,54 +51,41 @@ class AgentsPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._default = ""
-        self._list_heading, card = self.section()
-        self.list = QListWidget(self)
-        self.list.setObjectName("agent-list")
+        card = self.section(N_("AGENTS"))
+        self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
         dress_list(self.list)
-        mark(self.list, "plain")
         card.body.addWidget(self.list)
         box = QWidget(self)
         flow = FlowLayout(box, 8)
-        names = ("new", "duplicate", "import", "export", "default", "delete")
-        self.buttons = {name: QPushButton(box) for name in names}
-        for name, button in self.buttons.items():
-            button.setObjectName(f"agent-{name}")
-            mark(button, "" if name == "new" else "quiet")
-            flow.addWidget(button)
+        self.buttons: dict[str, QPushButton] = {}
+        for name, text, act in (
+            ("new", N_("New agent"), self.begin),
+            ("duplicate", N_("Duplicate"), lambda: self.jobs.once("duplicate", self._duplicate)),
+            ("import", N_("Import…"), lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)),
+            ("export", N_("Export…"), self._ask_export),
+            ("default", N_("Use for new workflows"), lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self._chosen))),
+            ("delete", N_("Delete"), lambda: self.jobs.once("delete", self._delete)),
+        ):
+            self.buttons[name] = control(QPushButton(box), f"agent-{name}", text, look="" if name == "new" else "quiet", on=act)
+            flow.addWidget(self.buttons[name])
         card.body.addWidget(box)
-        self._form_heading, form_card = self.section()
+        form_card = self.section()
+        self._form_heading = form_card.heading
         form_card.body.setContentsMargins(16, 14, 16, 14)
         self.form = AgentForm(self)
         form_card.body.addWidget(self.form)
-        self.note = label("", "error", self, wrap=True)
-        self.note.setObjectName("agent-note")
+        self.note = control(label("", "error", self, wrap=True), "agent-note")
         self.note.hide()
         form_card.body.addWidget(self.note)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.revert, self.save = QPushButton(self), QPushButton(self)
-        self.revert.setObjectName("agent-revert")
-        self.save.setObjectName("agent-save")
-        mark(self.save, "primary")
-        row.addStretch(1)
-        row.addWidget(self.revert)
-        row.addWidget(self.save)
+        self.revert = control(QPushButton(self), "agent-revert", N_("Revert"))
+        self.save = control(QPushButton(self), "agent-save", N_("Save"), look="primary")
+        row = fill(QHBoxLayout(), 1, self.revert, self.save, spacing=8)
         form_card.body.addLayout(row)
         self.end()
         self._connect()
         self.retranslate()
 
     def _connect(self) -> None:
-        actions = {
-            "new": self.begin,
-            "duplicate": lambda: self.jobs.once("duplicate", self._duplicate),
-            "import": lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from),
-            "export": self._ask_export,
-            "default": lambda: self.call(lambda a: a.settings.update(default_agent_id=self._chosen)),
-            "delete": lambda: self.jobs.once("delete", self._delete),
-        }
-        for name, action in actions.items():
-            self.buttons[name].clicked.connect(lambda _on=False, action=action: action())
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.form.changed.connect(self._check)
         self.form.changed.connect(self._cost_soon)
@@ -110,19 +95,19 @@ class AgentsPage(SettingsPage):
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._agents = await self.bridge.call(lambda a: a.agents.list())
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        default: Agent = await self.bridge.call(lambda a: a.agents.default())
+        self._agents = await self.bridge.engine.agents.list()
+        settings: Settings = await self.bridge.engine.settings.get()
+        default: Agent = await self.bridge.engine.agents.default()
         self._default = settings.default_agent_id or default.id
-        self.form.tools.set_choices(await self.bridge.call(tool_choices))
+        self.form.tools.set_choices(tool_choices(await self.bridge.engine.tools.list()))
         self._fill_list()
-        providers = await self.bridge.call(lambda a: a.providers.list())
+        providers = await self.bridge.engine.providers.list()
         self.form.set_models([config.name for config in providers], [])
         if not self._adding and not self.form.edited():
             ids = [agent.id for agent in self._agents]
             self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
             self._select()
-        models = await self.bridge.call(lambda a: a.models.list())
+        models = await self.bridge.engine.models.list()
         self.form.set_models([config.name for config in providers], models)
         self._check()
 
@@ -176,7 +161,7 @@ class AgentsPage(SettingsPage):
         await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
-            self.form.cost.show_costs(await self.bridge.call(lambda a: a.agents.prompt_cost(config)) or {})
+            self.form.cost.show_costs(await self.bridge.engine.agents.prompt_cost(config))
 
     def _say(self, text: str) -> None:
         self.note.setText(text)
@@ -187,7 +172,7 @@ class AgentsPage(SettingsPage):
     def begin(self) -> None:
         """The form of a new agent, like the chosen one but without a name."""
         model = self.current() or (self._agents[0] if self._agents else None)
-        base = model.config if model is not None else AgentConfig(name="?", provider="local", model="-")
+        base = model.config if model is not None else AgentConfig(name="?", provider=builtin_type().kind, model="-")
         self._adding = True
         self.list.setCurrentRow(-1)
         self.form.show_config(base)
@@ -215,7 +200,7 @@ class AgentsPage(SettingsPage):
     async def _store(self, config: AgentConfig) -> None:
         agent_id = None if self._adding else self._chosen
         try:
-            saved: Agent = await self.bridge.call(lambda a: a.agents.save(config, agent_id))
+            saved: Agent = await self.bridge.engine.agents.save(config, agent_id)
         except Exception as error:
             self._say(error_text(error))
             return
@@ -230,13 +215,13 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _duplicate(self) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.duplicate(self._chosen)))
+        await self._show_again(await self.bridge.engine.agents.duplicate(self._chosen))
 
     async def _delete(self) -> None:
         agent = self.current()
         if agent is None:
             return
-        await self.bridge.call(lambda a: a.agents.delete(agent.id))
+        await self.bridge.engine.agents.delete(agent.id)
         self._chosen = ""
         self.form.show_config(agent.config)
 
@@ -247,14 +232,14 @@ class AgentsPage(SettingsPage):
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
-        await self._show_again(await self.bridge.call(lambda a: a.agents.save(agent.config)))
+        await self._show_again(await self.bridge.engine.agents.save(agent.config))
 
     def import_from(self, path: Path) -> None:
         """Read an agent file."""
 
         async def job() -> None:
             text = await read_text(path)
-            await self._show_again(await self.bridge.call(lambda a: a.agents.import_json(text)))
+            await self._show_again(await self.bridge.engine.agents.import_json(text))
 
         self.jobs.once("import", job)
 
@@ -267,20 +252,10 @@ class AgentsPage(SettingsPage):
         """Write the chosen agent's file."""
 
         async def job() -> None:
-            await write_text(path, await self.bridge.call(lambda a: a.agents.export_json(self._chosen)))
+            await write_text(path, await self.bridge.engine.agents.export_json(self._chosen))
             toast(self, _("Saved as {name}", name=path.name))
 
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._list_heading.setText(_("AGENTS"))
-        self.list.setAccessibleName(_("Agents"))
-        texts = {
-            "new": _("New agent"), "duplicate": _("Duplicate"), "import": _("Import…"), "export": _("Export…"),
-            "default": _("Use for new workflows"), "delete": _("Delete"),
-        }  # fmt: skip
-        for name, text in texts.items():
-            self.buttons[name].setText(text)
-        self.revert.setText(_("Revert"))
-        self.save.setText(_("Save"))
         self._check()

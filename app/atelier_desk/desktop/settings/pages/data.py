@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes.jobs import error_text
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import number, size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -31,49 +33,57 @@ class DataPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._root: Path | None = None
-        self._backup_heading, backup = self.section()
-        self.create_button, self.verify, self.restore = QPushButton(self), QPushButton(self), QPushButton(self)
-        self.create_button.setObjectName("backup-create")
-        self.verify.setObjectName("backup-verify")
-        self.restore.setObjectName("backup-restore")
-        self._create_row, self._verify_row = self.row(backup, self.create_button), self.row(backup, self.verify)
-        self._restore_row = self.row(backup, self.restore)
+        backup = self.section(N_("BACKUP"))
+        about = N_(
+            "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
+            "Keys stay in the keyring; models, logs and exports are left out."
+        )
+        self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
+        about = N_("Compare every byte with its checksums, open it and count what is in it.")
+        self.deed(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
+        about = N_("Your present data is kept beside it.")
+        self.deed(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
-        self._move_heading, move = self.section()
-        self.export, self.import_ = QPushButton(self), QPushButton(self)
-        self.export.setObjectName("data-export")
-        self.import_.setObjectName("data-import")
-        self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
+        move = self.section(N_("EXPORT AND IMPORT"))
+        about = N_("A folder of plain JSON lines that other programs can read.")
+        self.deed(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
+        about = N_("Rows that exist already are replaced.")
+        self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
-        self._place_heading, place = self.section()
-        self._place = QPushButton(self)
-        self._place.setObjectName("data-folder")
-        self._place.clicked.connect(lambda *_: self._show_folder())
-        self._place_row = self.row(place, self._place)
+        place, folder = self.section(N_("PLACE")), lambda: str(self._root or "")
+        self._place = self.row(
+            place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
+        )
         self.end()
-        self.create_button.clicked.connect(lambda *_: self._ask_create())
-        self.verify.clicked.connect(lambda *_: ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup))
-        self.restore.clicked.connect(lambda *_: ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore))
-        self.export.clicked.connect(lambda *_: ask_folder(self, _("Choose an empty folder"), self.export_to))
-        self.import_.clicked.connect(lambda *_: ask_folder(self, _("Choose an exported folder"), self.import_from))
-        self.retranslate()
 
     async def load(self) -> None:
-        self._root = await self.bridge.call(lambda a: Path(a.datadir.root))
-        self._place_row.set_texts(_("Data folder"), str(self._root))
+        self._root = (await self.bridge.engine.data.folders()).root
+        self._place.set_texts(N_("Data folder"), lambda: str(self._root))
+
+    def _ask_verify(self) -> None:
+        ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup)
+
+    def _ask_backup(self) -> None:
+        ask_open(self, _("Restore a backup"), _(BACKUP_KINDS), self._ask_restore)
+
+    def _ask_export(self) -> None:
+        ask_folder(self, _("Choose an empty folder"), self.export_to)
+
+    def _ask_import(self) -> None:
+        ask_folder(self, _("Choose an exported folder"), self.import_from)
 
     def _ask_create(self) -> None:
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: str, work: Callable[[Any], Any], done: Callable[[Any], str]) -> None:
+    def _run(self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
         async def job() -> None:
             try:
-                result = await self.bridge.call(work)
+                result = await work()
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
@@ -87,8 +97,8 @@ class DataPage(SettingsPage):
         """Write a backup to ``path`` and open it."""
         self._run(
             self.backup_busy,
-            _("Writing and checking the backup…"),
-            lambda a: a.data.backup_create(path),
+            N_("Writing and checking the backup…"),
+            lambda: self.bridge.engine.data.backup_create(path),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
 
@@ -96,8 +106,8 @@ class DataPage(SettingsPage):
         """Open a backup and count what is in it."""
         self._run(
             self.backup_busy,
-            _("Checking the backup…"),
-            lambda a: a.data.backup_verify(path),
+            N_("Checking the backup…"),
+            lambda: self.bridge.engine.data.backup_verify(path),
             lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
         )
 
@@ -117,7 +127,7 @@ class DataPage(SettingsPage):
         """Close the engine, put the backup in place, open the engine again."""
         if not self.backup_busy.running and self._root is not None:
             task = self.jobs.start(self._restore(path, self._root))
-            self.backup_busy.watch(task, _("Restoring…"), on_stop=lambda: None)
+            self.backup_busy.watch(task, N_("Restoring…"), on_stop=lambda: None)
             self.backup_busy.stop.hide()
 
     async def _restore(self, path: Path, root: Path) -> None:
@@ -146,8 +156,8 @@ class DataPage(SettingsPage):
         """Write every table as JSON lines."""
         self._run(
             self.move_busy,
-            _("Exporting…"),
-            lambda a: a.data.export_jsonl(folder),
+            N_("Exporting…"),
+            lambda: self.bridge.engine.data.export_jsonl(folder),
             lambda info: _("Exported: {counts}.", counts=_counts(info)),
         )
 
@@ -155,8 +165,8 @@ class DataPage(SettingsPage):
         """Read such an export."""
         self._run(
             self.move_busy,
-            _("Importing…"),
-            lambda a: a.data.import_jsonl(folder),
+            N_("Importing…"),
+            lambda: self.bridge.engine.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )
 
@@ -166,29 +176,6 @@ class DataPage(SettingsPage):
 
         if self._root is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
-
-    def retranslate(self) -> None:
-        self._backup_heading.setText(_("BACKUP"))
-        self._move_heading.setText(_("EXPORT AND IMPORT"))
-        self._place_heading.setText(_("PLACE"))
-        self.create_button.setText(_("Create…"))
-        self.verify.setText(_("Check…"))
-        self.restore.setText(_("Restore…"))
-        self.export.setText(_("Export…"))
-        self.import_.setText(_("Import…"))
-        self._place.setText(_("Show"))
-        self._create_row.set_texts(
-            _("Create a backup"),
-            _(
-                "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
-                "Keys stay in the keyring; models, logs and exports are left out."
-            ),
-        )
-        self._verify_row.set_texts(_("Check a backup"), _("Compare every byte with its checksums, open it and count what is in it."))
-        self._restore_row.set_texts(_("Restore a backup"), _("Your present data is kept beside it."))
-        self._export_row.set_texts(_("Export everything"), _("A folder of plain JSON lines that other programs can read."))
-        self._import_row.set_texts(_("Import an export"), _("Rows that exist already are replaced."))
-        self._place_row.set_texts(_("Data folder"), str(self._root or ""))
 
 
 def _damaged(name: str) -> str:

@@ -16,8 +16,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Pill, label
+from atelier_desk.desktop.widgets import Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.i18n import N_, _
 
@@ -60,54 +59,38 @@ class DiagnosticsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._checks: list[Any] = []
-        self._doctor_heading, doctor = self.section()
+        doctor = self.section(N_("CHECK-UP"))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self.busy = Busy(self)
-        doctor.body.addLayout(self._grid)
-        doctor.body.addWidget(self.busy)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        self.again, self.copy = QPushButton(self), QPushButton(self)
-        self.again.setObjectName("doctor-again")
-        self.copy.setObjectName("diagnostics-copy")
-        buttons.addStretch(1)
-        buttons.addWidget(self.copy)
-        buttons.addWidget(self.again)
+        fill(doctor.body, self._grid, self.busy)
+        self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
+        self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy everything"), on=self.copy_all)
+        buttons = fill(QHBoxLayout(), 1, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
-        self._versions_heading, card = self.section()
+        card = self.section(N_("VERSIONS"))
         self._versions = label("", "mono", self, wrap=True)
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
-        self._log_heading, log = self.section()
-        self.log = QPlainTextEdit(self)
-        self.log.setObjectName("log-tail")
+        log = self.section(N_("LOG"))
+        self.log = control(QPlainTextEdit(self), "log-tail", look="mono", name=N_("End of the log"))
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
-        mark(self.log, "mono")
         log.body.addWidget(self.log)
         self.end()
-        self.again.clicked.connect(lambda *_: self.reload())
-        self.copy.clicked.connect(lambda *_: self.copy_all())
         self.retranslate()
 
     async def load(self) -> None:
         task = self.jobs.start(self._examine(), "doctor")
-        self.busy.watch(task, _("Looking…"))
+        self.busy.watch(task, N_("Looking…"))
 
     async def _examine(self) -> None:
-        def examine(atelier: Any) -> Any:
-            from atelier_desk.engine.doctor import checks
-
-            return checks(atelier)
-
-        folder = await self.bridge.call(lambda a: Path(a.datadir.logs))
-        self.log.setPlainText(log_tail(folder))
+        self.log.setPlainText(log_tail((await self.bridge.engine.data.folders()).logs))
         self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
-        self._checks = await self.bridge.call(examine)
+        self._checks = await self.bridge.engine.check_up()
         self._show()
 
     def _show(self) -> None:
@@ -136,10 +119,4 @@ class DiagnosticsPage(SettingsPage):
         toast(self, _("Copied"))
 
     def retranslate(self) -> None:
-        self._doctor_heading.setText(_("CHECK-UP"))
-        self._versions_heading.setText(_("VERSIONS"))
-        self._log_heading.setText(_("LOG"))
-        self.again.setText(_("Check again"))
-        self.copy.setText(_("Copy everything"))
-        self.log.setAccessibleName(_("End of the log"))
         self._show()

@@ -7,33 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.memory_list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import FlowLayout, label
+from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
 KINDS = (
     ("builtin", N_("Built in (works offline)")),
     ("none", N_("None: search by words alone")),
-    ("ollama", N_("Ollama")),
-    ("mistral", N_("Mistral")),
-    ("openai", N_("OpenAI-compatible server")),
+    *REMOTE.items(),
     ("sentence-transformers", N_("sentence-transformers (extra package)")),
 )
-REMOTE = ("ollama", "mistral", "openai")
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -48,56 +46,50 @@ class MemoryPage(SettingsPage):
         self._saved = EmbedderSettings()
         self._loaded = False
         self._providers: list[ProviderConfig] = []
-        self._heading, card = self.section()
-        self.kind, self.provider = QComboBox(self), QComboBox(self)
-        self.model, self.dimension = QLineEdit(self), QSpinBox(self)
-        names = ("embedder-kind", "embedder-provider", "embedder-model", "embedder-dimension")
-        for widget, name in zip((self.kind, self.provider, self.model, self.dimension), names, strict=True):
-            widget.setObjectName(name)
+        card = self.section(N_("EMBEDDER"))
+        self.kind = control(QComboBox(self), "embedder-kind")
+        self.provider = control(QComboBox(self), "embedder-provider")
+        self.model = control(QLineEdit(self), "embedder-model")
+        self.dimension = control(QSpinBox(self), "embedder-dimension")
         self.dimension.setRange(0, 8192)
         for kind, _text in KINDS:
             self.kind.addItem("", kind)
-        self._kind_row = self.row(card, self.kind, stretch=True)
-        self._provider_row = self.row(card, self.provider, stretch=True)
-        self._model_row = self.row(card, self.model, stretch=True)
-        self._dimension_row = self.row(card, self.dimension, stretch=True)
-        self.apply, self.reembed = QPushButton(self), QPushButton(self)
-        self.apply.setObjectName("embedder-apply")
-        self.reembed.setObjectName("memory-reembed")
-        mark(self.apply, "primary")
+        say(self.kind, items=[text for _kind, text in KINDS])
+        about = N_("Finds memories by meaning, not only by their words.")
+        self._kind_row = self.row(card, self.kind, N_("Embedder"), about, stretch=True)
+        self._provider_row = self.row(card, self.provider, N_("Provider"), stretch=True)
+        self._model_row = self.row(card, self.model, N_("Model"), stretch=True)
+        self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 takes the model's own."), stretch=True)
+        self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
+        self.reembed = control(QPushButton(self), "memory-reembed", N_("Compute vectors again"), on=self._reembed)
         buttons = FlowLayout(spacing=8)
         buttons.addWidget(self.apply)
         buttons.addWidget(self.reembed)
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
-        self._stats_heading, stats = self.section()
-        self.stats = label("", "muted", self, wrap=True)
-        self.stats.setObjectName("memory-stats")
+        stats = self.section(N_("WHAT THERE IS"))
+        self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
-        self._move_heading, move = self.section()
-        self.export, self.import_ = QPushButton(self), QPushButton(self)
-        self._export_row, self._import_row = self.row(move, self.export), self.row(move, self.import_)
+        move = self.section(N_("EXPORT AND IMPORT"))
+        self.deed(move, N_("Export memories"), N_("One JSON file, without vectors."), N_("Export…"), self._ask_export)
+        self.deed(move, N_("Import memories"), N_("Memories that exist already are left as they are."), N_("Import…"), self._ask_import)
         self.end()
         self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
         for signal in (self.provider.currentIndexChanged, self.model.textChanged, self.dimension.valueChanged):
             signal.connect(lambda _value: self._check())
-        self.apply.clicked.connect(lambda *_: self._apply())
-        self.reembed.clicked.connect(lambda *_: self._reembed())
-        self.export.clicked.connect(lambda *_: ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to))
-        self.import_.clicked.connect(lambda *_: ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from))
-        self.retranslate()
+        self._check()
 
     async def load(self) -> None:
-        settings: Settings = await self.bridge.call(lambda a: a.settings.get())
-        providers: list[ProviderConfig] = await self.bridge.call(lambda a: a.providers.list())
-        described = await self.bridge.call(lambda a: a.memories.describe()) or {}
-        running = await self.bridge.call(lambda a: a.memories.reembedding)
+        settings: Settings = await self.bridge.engine.settings.get()
+        providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
+        described = await self.bridge.engine.memories.describe()
+        running = await self.bridge.engine.memories.reembed_progress()
         self._providers = providers
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
-        self._show_stats(described)
+        say(self.stats, lambda: self._counts(described))
         if (running and not self.busy.running) or running:
             self.busy.set_progress(*running)
 
@@ -113,7 +105,7 @@ class MemoryPage(SettingsPage):
         kind = self.kind.currentData()
         chosen = self.provider.currentText()
         self.provider.clear()
-        self.provider.addItems([p.name for p in self._providers if p.kind.value == kind])
+        self.provider.addItems([p.name for p in self._providers if p.kind == kind])
         self.provider.setCurrentIndex(max(0, self.provider.findText(chosen)))
         for row in (self._provider_row, self._dimension_row):
             row.setVisible(kind in REMOTE)
@@ -141,7 +133,7 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.settings.update(embedder=entered))
+                await self.bridge.engine.settings.update(embedder=entered)
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
@@ -154,7 +146,7 @@ class MemoryPage(SettingsPage):
     def _reembed(self) -> None:
         async def job() -> None:
             try:
-                done = await self.bridge.call(lambda a: a.memories.reembed())
+                done = await self.bridge.engine.memories.reembed()
             except Exception as error:
                 self.busy.note(error_text(error), "error")
             else:
@@ -163,10 +155,10 @@ class MemoryPage(SettingsPage):
 
         working = self.jobs.once("reembed", job)
         if working is not None:
-            self.busy.watch(working, _("Computing vectors…"))
+            self.busy.watch(working, N_("Computing vectors…"))
         self.reembed.setEnabled(False)
 
-    def _show_stats(self, described: dict[str, Any]) -> None:
+    def _counts(self, described: dict[str, Any]) -> str:
         total = int(described.get("total") or 0)
         lines = [ngettext("{n} memory that applies to all workflows", "{n} memories that apply to all workflows", total)]
         by_type = described.get("by_type") or {}
@@ -178,13 +170,13 @@ class MemoryPage(SettingsPage):
         tags = list((described.get("tags") or {}).items())[:12]
         if tags:
             lines.append(" ".join(f"#{tag} ({number(count)})" for tag, count in tags))
-        self.stats.setText("\n".join(lines))
+        return "\n".join(lines)
 
     def export_to(self, path: Path) -> None:
         """Write all memories as JSON."""
 
         async def job() -> None:
-            text: str = await self.bridge.call(lambda a: a.memories.export())
+            text: str = await self.bridge.engine.memories.export()
             await write_text(path, text)
             toast(self, _("Saved as {name}", name=path.name))
 
@@ -195,26 +187,14 @@ class MemoryPage(SettingsPage):
 
         async def job() -> None:
             text = await read_text(path)
-            counts = await self.bridge.call(lambda a: a.memories.import_(text))
+            counts = await self.bridge.engine.memories.import_(text)
             toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
             await self.load()
 
         self.jobs.once("import", job)
 
-    def retranslate(self) -> None:
-        self._heading.setText(_("EMBEDDER"))
-        self._stats_heading.setText(_("WHAT THERE IS"))
-        self._move_heading.setText(_("EXPORT AND IMPORT"))
-        for row, (_kind, text) in enumerate(KINDS):
-            self.kind.setItemText(row, _(text))
-        self._kind_row.set_texts(_("Embedder"), _("Finds memories by meaning, not only by their words."))
-        self._provider_row.set_texts(_("Provider"))
-        self._model_row.set_texts(_("Model"))
-        self._dimension_row.set_texts(_("Dimension"), _("0 takes the model's own."))
-        self.apply.setText(_("Use this embedder"))
-        self.reembed.setText(_("Compute vectors again"))
-        self.export.setText(_("Export…"))
-        self.import_.setText(_("Import…"))
-        self._export_row.set_texts(_("Export memories"), _("One JSON file, without vectors."))
-        self._import_row.set_texts(_("Import memories"), _("Memories that exist already are left as they are."))
-        self._check()
+    def _ask_export(self) -> None:
+        ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to)
+
+    def _ask_import(self) -> None:
+        ask_open(self, _("Import memories"), _(JSON_KINDS), self.import_from)

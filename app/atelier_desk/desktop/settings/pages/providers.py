@@ -9,20 +9,22 @@ from pydantic import ValidationError
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QMenu, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.model_table import ModelTable
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.provider_form import DEFAULT_URLS, KIND_WORDS, ProviderForm
+from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
+from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.registry import find, provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -50,35 +52,24 @@ class ProvidersPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._persistent = True
-        self._list_heading, card = self.section()
-        self.list = QListWidget(self)
-        self.list.setObjectName("provider-list")
+        card = self.section(N_("MODEL SERVERS"))
+        self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
-        mark(self.list, "plain")
         card.body.addWidget(self.list)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        self.add, self.remove = QPushButton(self), QPushButton(self)
-        self.add.setObjectName("provider-add")
-        self.remove.setObjectName("provider-remove")
-        mark(self.remove, "quiet")
-        buttons.addWidget(self.remove)
-        buttons.addStretch(1)
-        buttons.addWidget(self.add)
+        self.add = control(QPushButton(self), "provider-add", N_("Add…"), on=self._show_menu)
+        self.remove = control(QPushButton(self), "provider-remove", N_("Remove"), look="quiet", on=self._ask_remove)
+        buttons = fill(QHBoxLayout(), self.remove, 1, self.add, spacing=8)
         card.body.addLayout(buttons)
         self._build_form()
-        self._models_heading, models = self.section()
+        models = self.section(N_("MODELS"))
         self._models_card = models
         self.models = ModelTable(self._edit_model, self)
         models.body.addWidget(self.models)
-        self.reset = QPushButton(self)
-        self.reset.setObjectName("model-reset")
+        self.reset = control(QPushButton(self), "model-reset", N_("Forget what was changed or learned"), look="quiet", on=self._reset_model)
         self.reset.setEnabled(False)
-        mark(self.reset, "quiet")
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
-        self.reset.clicked.connect(lambda *_: self._reset_model())
-        self._downloads_heading, downloads = self.section()
+        downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")
         downloads.body.setContentsMargins(0, 0, 0, 0)
@@ -86,57 +77,49 @@ class ProvidersPage(SettingsPage):
         downloads.body.addWidget(self.downloads)
         self.end()
         self._menu = QMenu(self)
-        self.add.clicked.connect(lambda *_: self._show_menu())
-        self.remove.clicked.connect(lambda *_: self._ask_remove())
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.retranslate()
 
     def _build_form(self) -> None:
-        self._form_heading, card = self.section()
+        card = self.section()
+        self._form_heading = card.heading
         self._form_card = card
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.forget, self.test, self.save = QPushButton(self), QPushButton(self), QPushButton(self)
-        self.forget.setObjectName("provider-forget-key")
-        self.test.setObjectName("provider-test")
-        self.save.setObjectName("provider-save")
-        mark(self.forget, "quiet")
-        mark(self.save, "primary")
-        row.addWidget(self.forget)
-        row.addStretch(1)
-        row.addWidget(self.test)
-        row.addWidget(self.save)
-        self.use_found = QPushButton(self)
-        self.use_found.setObjectName("provider-use-found")
-        self.use_found.hide()
+        self.forget = control(
+            QPushButton(self),
+            "provider-forget-key",
+            N_("Forget the key"),
+            look="quiet",
+            on=lambda: self.call(self.bridge.engine.providers.clear_key(self._chosen)),
+        )
+        self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
+        self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
+        row = fill(QHBoxLayout(), self.forget, 1, self.test, self.save, spacing=8)
         self._found_url = ""
-        card.body.addWidget(self.use_found)
-        card.body.addLayout(row)
+        self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
+        self.use_found.hide()
+        fill(card.body, self.use_found, row)
         self.form.changed.connect(self._check)
-        self.use_found.clicked.connect(lambda *_: self._use_found())
-        self.forget.clicked.connect(lambda *_: self.call(lambda a: a.providers.clear_key(self._chosen)))
-        self.test.clicked.connect(lambda *_: self.run_test())
-        self.save.clicked.connect(lambda *_: self.store())
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        self._providers = await self.bridge.call(lambda a: a.providers.list())
-        self._persistent = bool(await self.bridge.call(lambda a: a.vault.persistent))
+        self._providers = await self.bridge.engine.providers.list()
+        self._persistent = await self.bridge.engine.providers.keeps_keys()
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
-            facts = [_(KIND_WORDS[config.kind]), config.base_url or DEFAULT_URLS[config.kind]]
+            facts = [kind_words(config.kind), config.base_url or usual_url(config.kind)]
             if not config.enabled:
                 facts.append(_("off"))
             elif config.has_key or config.api_key_env:
                 facts.append(_("with key"))
             role: Role = "accent" if config.enabled else "muted"
-            icon = "hard-drive" if config.kind is ProviderKind.LOCAL else "server"
+            entry = find(config.kind)
+            icon = entry.icon if entry is not None else "server"
             two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
         self.list.blockSignals(False)
         rows = min(max(self.list.count(), 1), 6)
@@ -167,10 +150,10 @@ class ProvidersPage(SettingsPage):
 
     def _show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self._persistent)
-        local = config is not None and config.kind is ProviderKind.LOCAL
-        for widget in (self._models_heading, self._models_card):
+        local = config is not None and is_builtin(config.kind)
+        for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
-        for widget in (self._downloads_heading, self._downloads_card):
+        for widget in (self._downloads_card.heading, self._downloads_card):
             widget.setVisible(local)
         if local:
             self.downloads.reload()
@@ -181,7 +164,7 @@ class ProvidersPage(SettingsPage):
     async def _load_models(self, name: str) -> None:
         self.models.show_models([])
         try:
-            models: list[ModelInfo] = await self.bridge.call(lambda a: a.providers.models(name))
+            models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
             if name == self._chosen and not self.busy.running:
                 self.busy.note(error_text(error), "warn")
@@ -201,21 +184,21 @@ class ProvidersPage(SettingsPage):
     def _show_menu(self) -> None:
         """Kinds to add at once, and the servers found on this machine as soon as they are known."""
         self._menu.clear()
-        for kind, name in ((ProviderKind.OLLAMA, "Ollama"), (ProviderKind.MISTRAL, "Mistral"), (ProviderKind.OPENAI, "OpenAI")):
-            text = _(KIND_WORDS[kind]) if kind is ProviderKind.OPENAI else name
-            self._menu.addAction(text, partial(self.begin, kind, name, DEFAULT_URLS[kind]))
+        for entry in provider_types():
+            if not entry.builtin:
+                self._menu.addAction(_(entry.title), partial(self.begin, entry.kind, entry.name or _(entry.title), entry.url))
         self._menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
         self.jobs.start(self._add_found(), "detect")
 
     async def _add_found(self) -> None:
-        found = await self.bridge.call(lambda a: a.providers.detect())
+        found = await self.bridge.engine.providers.detect()
         if found and self._menu.isVisible():
             self._menu.addSeparator()
             for server in found:
                 text = _("{software} on this machine ({url})", software=server.software, url=server.base_url)
                 self._menu.addAction(text, partial(self.begin, server.kind, server.software, server.base_url))
 
-    def begin(self, kind: ProviderKind, name: str, url: str) -> None:
+    def begin(self, kind: str, name: str, url: str) -> None:
         """Start the form of a new provider."""
         taken = {config.name for config in self._providers}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
@@ -226,7 +209,8 @@ class ProvidersPage(SettingsPage):
         self._show_form(None)
         self.form.prefill(kind, free, url)
         self._check()
-        (self.form.key_field if kind is ProviderKind.MISTRAL else self.form.name).setFocus()
+        entry = find(kind)
+        (self.form.key_field if entry is not None and entry.needs_key else self.form.name).setFocus()
 
     def store(self) -> None:
         """Save the form."""
@@ -236,9 +220,9 @@ class ProvidersPage(SettingsPage):
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
             config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
-            await self.bridge.call(lambda a: a.providers.save(config, new=new))
-            kept = await self.bridge.call(lambda a: a.providers.set_key(config.name, key)) if key else True
-            kept = (await self.bridge.call(lambda a: a.providers.set_headers(config.name, secrets)) if secrets else True) and kept
+            await self.bridge.engine.providers.save(config, new=new)
+            kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+            kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
         except ValidationError as error:
             if any("api_version" in each["loc"] for each in error.errors()):
                 self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
@@ -264,7 +248,7 @@ class ProvidersPage(SettingsPage):
             if self.save.isEnabled() and not await self._store():
                 return
             name = self._chosen
-            health: ProviderHealth = await self.bridge.call(lambda a: a.providers.test(name))
+            health: ProviderHealth = await self.bridge.engine.providers.test(name)
             self.busy.note(health_text(health), "ok" if health.ok else "error")
             self._offer(name, health)
             self.test.setEnabled(True)
@@ -274,15 +258,14 @@ class ProvidersPage(SettingsPage):
         self.test.setEnabled(False)
         testing = self.jobs.once("test", job)
         if testing is not None:
-            self.busy.watch(testing, _("Testing…"))
+            self.busy.watch(testing, N_("Testing…"))
 
     def _offer(self, name: str, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
         config = self.current()
         self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
         self.use_found.setVisible(bool(self._found_url))
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        self.use_found.setAccessibleName(self.use_found.text())
+        say(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
     def _use_found(self) -> None:
         self.use_found.hide()
@@ -305,15 +288,15 @@ class ProvidersPage(SettingsPage):
             remove()
 
     async def _remove(self, config: ProviderConfig) -> None:
-        await self.bridge.call(lambda a: a.providers.delete(config.name))
+        await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(lambda a: a.providers.save(again)))
+        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(self.bridge.engine.providers.save(again)))
         await self.load()
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.edit(info.provider, info.name, **{field: value}))
+                await self.bridge.engine.models.edit(info.provider, info.name, **{field: value})
             finally:
                 await self._load_models(info.provider)
 
@@ -330,26 +313,12 @@ class ProvidersPage(SettingsPage):
 
         async def job() -> None:
             try:
-                await self.bridge.call(lambda a: a.models.reset(info.provider, info.name))
+                await self.bridge.engine.models.reset(info.provider, info.name)
             finally:
                 await self._load_models(info.provider)
 
         self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._list_heading.setText(_("MODEL SERVERS"))
-        self._models_heading.setText(_("MODELS"))
-        self._downloads_heading.setText(_("MODELS TO DOWNLOAD"))
-        self.list.setAccessibleName(_("Model servers"))
-        self.add.setText(_("Add…"))
-        self.remove.setText(_("Remove"))
-        self.forget.setText(_("Forget the key"))
-        self.reset.setText(_("Forget what was changed or learned"))
-        self.test.setText(_("Test"))
-        self.save.setText(_("Save"))
-        self.use_found.setText(_("Use {url}", url=self._found_url))
-        for button in (self.add, self.remove, self.forget, self.reset, self.test, self.save, self.use_found):
-            button.setAccessibleName(button.text())
-            button.setCursor(Qt.CursorShape.ArrowCursor)
         if self._providers:
             self.reload()

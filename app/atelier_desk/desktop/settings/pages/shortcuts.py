@@ -34,10 +34,10 @@ class ShortcutsPage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._heading, card = self.section()
+        card = self.section(N_("WINDOW"))
         self._actions = QGridLayout()
         card.body.addLayout(self._actions)
-        self._fixed_heading, fixed = self.section()
+        fixed = self.section(N_("LISTS AND DIALOGS"))
         self._fixed = QGridLayout()
         fixed.body.addLayout(self._fixed)
         for grid in (self._actions, self._fixed):
@@ -73,6 +73,4 @@ class ShortcutsPage(SettingsPage):
                 grid.addWidget(label(keys, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)
 
     def retranslate(self) -> None:
-        self._heading.setText(_("WINDOW"))
-        self._fixed_heading.setText(_("LISTS AND DIALOGS"))
         self._show()

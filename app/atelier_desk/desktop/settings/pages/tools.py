@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,13 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.jobs import error_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
-from atelier_desk.desktop.settings.tool_list import ToolInfo, ToolList, tool_infos
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, label
+from atelier_desk.desktop.settings.tool_list import ToolList
+from atelier_desk.desktop.widgets import Card, control, fill, label
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -48,60 +48,58 @@ class ToolsPage(SettingsPage):
         self._files: tuple[OwnToolFile, ...] | None = None
         self._rows: list[ToolFileRow] = []
         self.dialog: ReviewDialog | None = None
-        self._own_heading, own = self.section()
-        self.open = QPushButton(self)
-        self.open.setObjectName("own-tools-open")
-        self._folder_row = self.row(own, self.open)
+        own = self.section(N_("YOUR OWN TOOLS"))
+        self.open = control(QPushButton(self), "own-tools-open", N_("Open"), on=self._open_folder)
+        self._folder_row = self.row(own, self.open, N_("Tools folder"), lambda: str(self._folder or ""))
         warning = Card(self, "card-warn")
-        self._warning = label("", "warn", warning, wrap=True)
+        self._warning = control(label("", "warn", warning, wrap=True), "", RIGHTS)
         warning.body.addWidget(self._warning)
         own.body.addWidget(warning)
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
         own.body.addLayout(self._list)
-        self.empty = label("", "muted", self, wrap=True)
-        self.empty.setObjectName("own-tools-empty")
+        self.empty = control(
+            label("", "muted", self, wrap=True),
+            "own-tools-empty",
+            N_("There is no Python file in the folder yet. Save one there, then look again."),
+        )
         own.body.addWidget(self.empty)
-        self.again = QPushButton(self)
-        self.again.setObjectName("own-tools-reload")
-        line = QHBoxLayout()
-        line.addStretch(1)
-        line.addWidget(self.again)
+        self.again = control(
+            QPushButton(self), "own-tools-reload", N_("Look again"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
+        )
+        line = fill(QHBoxLayout(), 1, self.again)
         own.body.addLayout(line)
         self._build_example()
-        self._all_heading, everything = self.section()
+        everything = self.section(N_("ALL TOOLS"))
         self.tools = ToolList(self)
         everything.body.addWidget(self.tools)
         self.end()
-        self.open.clicked.connect(lambda *_: self._open_folder())
-        self.again.clicked.connect(lambda *_: self.call(lambda a: a.own_tools.reload()))
-        self.copy.clicked.connect(lambda *_: self._copy())
         self.retranslate()
 
     def _build_example(self) -> None:
-        self._example_heading, card = self.section()
-        self._example_hint = label("", "muted", self, wrap=True)
-        self.example = QPlainTextEdit(EXAMPLE.rstrip(), self)
-        self.example.setObjectName("own-tools-example")
+        card = self.section(N_("EXAMPLE"))
+        self._example_hint = control(
+            label("", "muted", self, wrap=True),
+            "",
+            N_(
+                "Save it in the tools folder under a name that ends in .py. The words in quotes are what models read. "
+                "Each call runs in a process of its own, which Stop ends."
+            ),
+        )
+        self.example = control(QPlainTextEdit(EXAMPLE.rstrip(), self), "own-tools-example", look="mono", name=N_("Example of a tool file"))
         self.example.setReadOnly(True)
         self.example.setTabChangesFocus(True)
         self.example.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        mark(self.example, "mono")
-        self.copy = QPushButton(self)
-        self.copy.setObjectName("own-tools-copy")
-        line = QHBoxLayout()
-        line.addWidget(self._example_hint, 1)
-        line.addWidget(self.copy)
-        card.body.addLayout(line)
-        card.body.addWidget(self.example)
+        self.copy = control(QPushButton(self), "own-tools-copy", N_("Copy"), name=N_("Copy the example"), on=self._copy)
+        line = fill(QHBoxLayout(), (self._example_hint, 1), self.copy)
+        fill(card.body, line, self.example)
 
     async def load(self) -> None:
-        self._folder = await self.bridge.call(lambda a: Path(a.datadir.tools))
-        self._folder_row.set_texts(_("Tools folder"), str(self._folder))
-        files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+        self._folder = (await self.bridge.engine.data.folders()).tools
+        self._folder_row.set_texts(N_("Tools folder"), lambda: str(self._folder))
+        files: list[OwnToolFile] = await self.bridge.engine.own_tools.list()
         self._show_files(tuple(files))
-        infos: list[ToolInfo] = await self.bridge.call(tool_infos)
-        self.tools.show_tools(infos)
+        self.tools.show_tools(await self.bridge.engine.tools.list())
 
     # files --------------------------------------------------------------------------------------------------------------------------
 
@@ -132,8 +130,8 @@ class ToolsPage(SettingsPage):
 
     def _review(self, name: str) -> None:
         async def job() -> None:
-            source: OwnToolSource = await self.bridge.call(lambda a: a.own_tools.read(name))
-            files: list[OwnToolFile] = await self.bridge.call(lambda a: a.own_tools.list())
+            source: OwnToolSource = await self.bridge.engine.own_tools.read(name)
+            files: list[OwnToolFile] = await self.bridge.engine.own_tools.list()
             file = next((each for each in files if each.file == name), None)
             if file is not None:
                 self._open_dialog(file, source)
@@ -142,8 +140,8 @@ class ToolsPage(SettingsPage):
 
     def _open_dialog(self, file: OwnToolFile, source: OwnToolSource) -> None:
         dialog = ReviewDialog(file, source, self)
-        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.confirm(source.file, source.sha256)))
-        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda a: a.own_tools.revoke(source.file)))
+        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.confirm(source.file, source.sha256)))
+        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.revoke(source.file)))
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()
@@ -151,10 +149,10 @@ class ToolsPage(SettingsPage):
     def _closed(self) -> None:
         self.dialog = None
 
-    def _answer(self, dialog: ReviewDialog, work: Any) -> None:
+    def _answer(self, dialog: ReviewDialog, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         async def job() -> None:
             try:
-                await self.bridge.call(work)
+                await work()
             except Exception as error:
                 if self.dialog is dialog:
                     dialog.show_error(error_text(error))
@@ -168,7 +166,7 @@ class ToolsPage(SettingsPage):
         self.jobs.once(dialog, job)
 
     def _revoke(self, name: str) -> None:
-        self.call(lambda a: a.own_tools.revoke(name))
+        self.call(self.bridge.engine.own_tools.revoke(name))
 
     def _open_folder(self) -> None:
         if self._folder is not None:
@@ -196,23 +194,6 @@ class ToolsPage(SettingsPage):
         self.example.setFixedHeight(math.ceil(line * document.blockCount() + around))
 
     def retranslate(self) -> None:
-        self._own_heading.setText(_("YOUR OWN TOOLS"))
-        self._example_heading.setText(_("EXAMPLE"))
-        self._all_heading.setText(_("ALL TOOLS"))
-        self.open.setText(_("Open"))
-        self._folder_row.set_texts(_("Tools folder"), str(self._folder or ""))
-        self._warning.setText(_(RIGHTS))
-        self.empty.setText(_("There is no Python file in the folder yet. Save one there, then look again."))
-        self.again.setText(_("Look again"))
-        self._example_hint.setText(
-            _(
-                "Save it in the tools folder under a name that ends in .py. The words in quotes are what models read. "
-                "Each call runs in a process of its own, which Stop ends."
-            )
-        )
-        self.copy.setText(_("Copy"))
-        self.copy.setAccessibleName(_("Copy the example"))
-        self.example.setAccessibleName(_("Example of a tool file"))
         for row in self._rows:
             row.retranslate()
         self.tools.retranslate()

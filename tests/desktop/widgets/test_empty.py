@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.empty import PaneEmpty
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import EmptyState
 
 HINT = "The agent's plan appears here, and you can add to it."
 
@@ -19,8 +19,8 @@ def place(qtbot: QtBot) -> QWidget:
     return window
 
 
-def made(place: QWidget, height: int) -> PaneEmpty:
-    empty = PaneEmpty("list-todo", place)
+def made(place: QWidget, height: int) -> EmptyState:
+    empty = EmptyState("list-todo", parent=place)
     empty.set_texts("No tasks yet", HINT, "Add a task")
     empty.resize(240, height)
     place.resize(240, height)
@@ -28,7 +28,7 @@ def made(place: QWidget, height: int) -> PaneEmpty:
     return empty
 
 
-def shown(empty: PaneEmpty) -> list[str]:
+def shown(empty: EmptyState) -> list[str]:
     return [label.text() or "icon" for label in empty.findChildren(QLabel) if label.isVisible()]
 
 

@@ -23,12 +23,12 @@ async def test_the_same_work_is_not_started_again_while_it_runs() -> None:
         made += 1
         return held()
 
-    assert bridge.once("a", work) is not None
-    assert bridge.once("a", work) is None
-    assert bridge.once(("a", "other"), work) is not None
+    assert bridge.jobs.once("a", work) is not None
+    assert bridge.jobs.once("a", work) is None
+    assert bridge.jobs.once(("a", "other"), work) is not None
     assert made == 2
     await held.release()
-    assert bridge.once("a", work) is not None
+    assert bridge.jobs.once("a", work) is not None
     await settle()
 
 
@@ -39,7 +39,7 @@ async def test_work_that_failed_can_be_started_again() -> None:
         raise ValueError("no")
 
     for _ in range(2):
-        assert bridge.once("a", fail) is not None
+        assert bridge.jobs.once("a", fail) is not None
         await settle()
     assert len(bridge.errors) == 2
 
@@ -70,7 +70,7 @@ async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(m
 
 def test_no_button_starts_work_past_it() -> None:
     """A click that starts a coroutine in the slot itself goes through ``once``."""
-    past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.(start|do)\(")
+    past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.start\(")
     sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
     lines = ((path.name, line.strip()) for path in sources for line in path.read_text("utf-8").splitlines())
     assert [each for each in lines if past.search(each[1])] == []

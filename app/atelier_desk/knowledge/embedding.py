@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.clock import Clock
@@ -9,25 +10,27 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.i18n import N_
 from atelier_desk.llm.base import Embedder
+from atelier_desk.llm.registry import find, provider_types
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.llm.secrets import KeyVault
-
-REMOTE_KINDS = ("ollama", "mistral", "openai")
 
 
 def needs_server(settings: EmbedderSettings) -> bool:
     """Whether making this embedder asks a server first: its dimension is not known yet."""
-    return settings.kind in REMOTE_KINDS and settings.dimension is None
+    found = find(settings.kind)
+    return found is not None and found.embeds and settings.dimension is None
 
 
-async def create_embedder(settings: EmbedderSettings, providers: ProviderService, vault: KeyVault, clock: Clock) -> Embedder | None:
-    """The embedder the settings name, not loaded yet; None when vectors are switched off.
+async def create_embedder(
+    settings: EmbedderSettings, provider: Callable[[str], Awaitable[ProviderConfig]], vault: KeyVault, clock: Clock
+) -> Embedder | None:
+    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server of a name.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
-        UsageError: the settings lack a provider or a model.
+        UsageError: the settings lack a provider or a model, or name a kind that makes no vectors.
         ProviderError: the server that was asked for the dimension cannot be reached.
     """
     if settings.kind == "none":
@@ -40,9 +43,13 @@ async def create_embedder(settings: EmbedderSettings, providers: ProviderService
         from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
 
         return SentenceTransformersEmbedder(settings.model)
+    remote = [entry.kind for entry in provider_types() if entry.embeds]
+    if settings.kind not in remote:
+        allowed = ", ".join(("builtin", "none", *remote, "sentence-transformers"))
+        raise UsageError(N_("There is no embedder {kind}; allowed: {allowed}."), code="kind", kind=settings.kind, allowed=allowed)
     if not settings.provider or not settings.model:
         raise UsageError(N_("Choose a provider and a model for the embeddings."))
     from atelier_desk.llm.embedders.remote import RemoteEmbedder
 
-    config = await providers.get(settings.provider)
+    config = await provider(settings.provider)
     return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension)

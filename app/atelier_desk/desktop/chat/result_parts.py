@@ -1,0 +1,154 @@
+"""What a call gave besides its data: pictures, texts, changes of files that open in place, and files to save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.code_card import CodeCard
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.settings.files import ask_save
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets.format import size
+from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart
+from atelier_desk.figures import number
+from atelier_desk.i18n import N_, _
+
+SHOWN = 20_000
+"""Characters of a text or diff that are shown when it is opened."""
+_CHANGES = {
+    "created": N_("Created {path}"),
+    "changed": N_("Changed {path}"),
+    "deleted": N_("Deleted {path}"),
+    "moved": N_("Moved {path} to {to}"),
+}
+
+
+class ResultParts(QWidget):
+    """``result-parts``: one ``PartView`` below the other.
+
+    Signals:
+        height_changed: one was opened or closed.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, parts: tuple[ResultPart, ...], host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("result-parts")
+        self.parts = parts
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 0, 8, 8)
+        column.setSpacing(4)
+        self.views = [PartView(part, host, self) for part in parts]
+        for view in self.views:
+            view.height_changed.connect(self.height_changed)
+            column.addWidget(view)
+
+    def fit(self, width: int) -> int:
+        height = sum(view.fit(width - 16) for view in self.views) + 4 * (len(self.views) - 1) + 8
+        self.setFixedSize(width, height)
+        return height
+
+
+class PartView(Translated, QWidget):
+    """``result-part``: a line that says what it is; pressing it opens or closes a picture, text or diff, or saves a file.
+
+    Signals:
+        height_changed: it was opened or closed.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, part: ResultPart, host: TranscriptHost, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._part, self._host = part, host
+        self.button = QPushButton(self)
+        self.button.setObjectName("result-part")
+        mark(self.button, "quiet")
+        self.button.clicked.connect(lambda *_: self._press())
+        self.body: CodeCard | QLabel | None = None
+        self._picture = QPixmap()
+        if isinstance(part, PicturePart):
+            self._picture.loadFromData(QByteArray.fromBase64(QByteArray(part.image.data.encode())))
+            self._open()
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def words(self) -> str:
+        """What it is, in a line."""
+        part = self._part
+        if isinstance(part, FileChange):
+            text = _(_CHANGES[part.action], path=part.path, to=part.moved_to)
+            return f"{text} · +{number(part.added)} −{number(part.removed)}" if part.added or part.removed else text
+        if isinstance(part, ArtefactPart):
+            return _("Save {name} · {size}", name=part.name, size=size(part.size))
+        return part.title or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
+
+    def fit(self, width: int) -> int:
+        """Lay it out in this width; gives the height."""
+        hint = self.button.sizeHint()
+        self.button.setGeometry(0, 0, min(width, hint.width()), hint.height())
+        height = hint.height()
+        if isinstance(self.body, CodeCard):
+            inner = self.body.fit(width)
+            self.body.setGeometry(0, height + 4, width, inner)
+            height += inner + 4
+        elif self.body is not None:
+            ratio = self.devicePixelRatioF()
+            shown = self._picture
+            if shown.width() > width * ratio:
+                shown = shown.scaledToWidth(round(width * ratio), Qt.TransformationMode.SmoothTransformation)
+            shown.setDevicePixelRatio(ratio)
+            self.body.setPixmap(shown)
+            self.body.adjustSize()
+            self.body.move(0, height + 4)
+            height += self.body.height() + 4
+        self.setFixedSize(width, height)
+        return height
+
+    def retranslate(self) -> None:
+        opens = self.body is not None
+        icon = "download" if isinstance(self._part, ArtefactPart) else "chevron-down" if opens else "chevron-right"
+        self.button.setIcon(theme().icon(icon))
+        self.button.setText(self.words().replace("&", "&&"))
+        self.button.setAccessibleName(self.words())
+        can = bool(self._part.diff) if isinstance(self._part, FileChange) else True
+        self.button.setEnabled(can and not (isinstance(self._part, ArtefactPart) and self._host.bridge is None))
+        if isinstance(self.body, QLabel):
+            self.body.setAccessibleName(self.words())
+
+    def _press(self) -> None:
+        if isinstance(self._part, ArtefactPart):
+            ask_save(self, _("Save the file"), self._part.name, "", self._save)
+            return
+        if self.body is None:
+            self._open()
+        else:
+            self.body.deleteLater()
+            self.body = None
+        self.retranslate()
+        self.height_changed.emit()
+
+    def _open(self) -> None:
+        part = self._part
+        if isinstance(part, PicturePart):
+            self.body = QLabel(self)
+            self.body.setObjectName("result-picture")
+        elif not isinstance(part, ArtefactPart):
+            text, language = (part.diff, "diff") if isinstance(part, FileChange) else (part.text, part.language)
+            more = "\n" + _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
+            card = self.body = CodeCard(text[:SHOWN] + more, language, self)
+            card.freeze()
+            card.height_changed.connect(self.height_changed)
+        if self.body is not None:
+            self.body.show()
+
+    def _save(self, path: Path) -> None:
+        part, bridge, workflow_id = self._part, self._host.bridge, self._host.team.workflow_id
+        if bridge is not None and isinstance(part, ArtefactPart):
+            bridge.jobs.start(bridge.engine.workflows.save_artefact(workflow_id, part, path))

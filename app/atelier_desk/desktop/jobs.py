@@ -1,0 +1,95 @@
+"""Work that the window starts and does not wait for: kept alive, cancelled with its owner, its errors told to somebody.
+
+asyncio and logging are imported when they are first needed: the window is painted before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
+
+
+def error_text(error: BaseException) -> str:
+    """An error as a sentence for a person, in the current language; an unforeseen one is logged with its traceback."""
+    if isinstance(error, AtelierError):
+        return error.localized(_)
+    import logging
+
+    logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
+    return _("Something unexpected went wrong ({kind}): {error}", kind=type(error).__name__, error=error)
+
+
+class Jobs:
+    """The running jobs of one owner: a widget, or the bridge for what outlives widgets.
+
+    ``on_error(sentence)`` hears of every failure that a job did not handle itself.
+    """
+
+    def __init__(self, owner: QObject, on_error: Callable[[str], object]) -> None:
+        self._on_error = on_error
+        self._tasks: dict[asyncio.Task[Any], str] = {}
+        self._once: dict[Hashable, asyncio.Task[Any]] = {}
+        owner.destroyed.connect(self.cancel)
+
+    def start(self, work: Coroutine[Any, Any, T], key: str = "") -> asyncio.Task[T]:
+        """Run ``work`` in the UI loop. A job with the same non-empty key that still runs is cancelled: only the newest counts."""
+        import asyncio
+
+        if key:
+            for task in [task for task, name in self._tasks.items() if name == key]:
+                task.cancel()
+        try:
+            started = asyncio.get_event_loop().create_task(work)
+        except RuntimeError:  # a timer that fires after the loop has ended
+            work.close()
+            raise
+        self._tasks[started] = key
+        started.add_done_callback(self._finished)
+        return started
+
+    def once(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T] | None:
+        """Start ``work()``; None, and nothing is started, while the last one with this key runs: a second click does nothing.
+
+        A key says what is done and to what, such as ``("resume", run_id)``: other runs can be resumed meanwhile. It is free again when the
+        work has ended, however it did. Ignoring a click, unlike disabling the button, keeps the keyboard focus where it was.
+        """
+        last = self._once.get(key)
+        if last is not None and not last.done():
+            return None
+        task = self.start(work())
+        self._once[key] = task
+        task.add_done_callback(lambda ended: self._forget(key, ended))
+        return task
+
+    def cancel(self) -> None:
+        """Stop everything; called when the owner goes away, which may be after the loop has ended."""
+        for task in list(self._tasks):
+            if not task.get_loop().is_closed():
+                task.cancel()
+
+    async def settled(self) -> None:
+        """Wait until nothing runs any more (what a job starts is waited for too)."""
+        import asyncio
+
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
+            await asyncio.sleep(0)
+
+    def _forget(self, key: Hashable, ended: asyncio.Task[Any]) -> None:
+        if self._once.get(key) is ended:
+            del self._once[key]
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_error(error_text(error))

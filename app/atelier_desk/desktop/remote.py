@@ -1,0 +1,103 @@
+"""The engine as the window calls it: ``await bridge.engine.workflows.rename(id, name)``.
+
+What is called are coroutine methods of the engine's own services, and mypy checks each call against them. Arguments are values: they are
+taken where the call is written, in the window's thread; what a widget shows later changes nothing of a call under way.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.doctor import Check
+    from atelier_desk.engine.runs import RunManager
+    from atelier_desk.engine.services.agents import AgentService
+    from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.data import DataService
+    from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.memories import MemoryService
+    from atelier_desk.engine.services.models import ModelService
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.questions import QuestionService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.stepping import SteppingService
+    from atelier_desk.engine.services.tasks import TaskService
+    from atelier_desk.engine.services.teams import TeamService
+    from atelier_desk.engine.services.tools import ToolService
+    from atelier_desk.engine.services.workflows import WorkflowService
+
+
+class EngineCalls(Protocol):
+    """What the window may call: the services, and nothing of what they are made of. ``Atelier`` is one."""
+
+    runs: RunManager
+    workflows: WorkflowService
+    agents: AgentService
+    providers: ProviderService
+    models: ModelService
+    tasks: TaskService
+    memories: MemoryService
+    reports: ReportService
+    questions: QuestionService
+    approvals: ApprovalService
+    teams: TeamService
+    inspector: InspectorService
+    settings: SettingsService
+    data: DataService
+    own_tools: OwnToolService
+    tools: ToolService
+    stepping: SteppingService
+
+    async def go_on(self) -> None: ...
+
+    async def check_up(self) -> list[Check]: ...
+
+
+SERVICES = frozenset(EngineCalls.__annotations__)
+
+
+class Engine(Protocol):
+    """Where calls go: ``opened`` is the engine, None while it is not open; ``run`` calls one of its methods on its own thread."""
+
+    @property
+    def opened(self) -> object | None: ...
+
+    async def run(self, service: str, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any: ...
+
+
+class Remote:
+    """The engine (``service`` is empty) or one of its services. What is not a coroutine method cannot be had through it.
+
+    Raises:
+        AttributeError: there is no such service or method.
+        TypeError: it is there, but is no coroutine method: its answer would be computed in the wrong thread.
+    """
+
+    def __init__(self, engine: Engine, service: str = "") -> None:
+        self._engine, self._service = engine, service
+
+    def __getattr__(self, name: str) -> Remote | Callable[..., Awaitable[Any]]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not self._service and name in SERVICES:
+            return Remote(self._engine, name)
+        opened = self._engine.opened
+        if opened is not None:
+            check_callable(type(getattr(opened, self._service) if self._service else opened), name)
+
+        async def call(*args: Any, **fields: Any) -> Any:
+            return await self._engine.run(self._service, name, args, fields)
+
+        return call
+
+
+def check_callable(owner: type, name: str) -> None:
+    """Refuse what the window cannot await. Raises as ``Remote`` does."""
+    if name.startswith("_") or not hasattr(owner, name):
+        raise AttributeError(f"the engine's {owner.__name__} has no method {name!r}")
+    if not inspect.iscoroutinefunction(getattr(owner, name)):
+        raise TypeError(f"{owner.__name__}.{name} is not a coroutine method: the window can only await the engine")

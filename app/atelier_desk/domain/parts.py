@@ -1,0 +1,61 @@
+"""The parts of a tool's result besides its data: what a person sees in the call's card, and the model as far as it can."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.chat import ImagePart
+
+
+class TextPart(Model):
+    """A text to be read as it is. ``language`` colours it (``python``, ``diff`` …); the model reads the result's data, not this."""
+
+    type: Literal["text"] = "text"
+    title: str = ""
+    text: str
+    language: str = ""
+
+
+class PicturePart(Model):
+    """A picture: shown to the person, and to a model that sees pictures."""
+
+    type: Literal["image"] = "image"
+    title: str = ""
+    image: ImagePart
+
+
+class ArtefactPart(Model):
+    """A file that is kept with the workflow; its bytes are found by their SHA-256 (hexadecimal digits). ``size`` is in bytes."""
+
+    type: Literal["artefact"] = "artefact"
+    name: str
+    media_type: str = "application/octet-stream"
+    size: int
+    sha256: str
+
+
+class FileChange(Model):
+    """A file that a call changed.
+
+    Attributes:
+        path: as the call named it; ``moved_to`` where it is now, for ``moved``.
+        diff: unified diff, empty for a file that is no text.
+        added, removed: lines.
+        before, after: SHA-256 of the bytes, empty where there was or is no file.
+    """
+
+    type: Literal["file_change"] = "file_change"
+    action: Literal["created", "changed", "deleted", "moved"]
+    path: str
+    moved_to: str = ""
+    diff: str = ""
+    added: int = 0
+    removed: int = 0
+    before: str = ""
+    after: str = ""
+
+
+ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange, Field(discriminator="type")]

@@ -1,0 +1,318 @@
+"""What a stream event says: one class for each ``chunk_type``, with the fields of the interfaces page.
+
+A field that an event leaves out has its default here: nothing was said of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict
+
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.chunks import ChunkType
+from atelier_desk.domain.parts import ResultPart
+
+
+class Payload(Model):
+    """Base of them all; a field that is not known here is left out, so that a newer engine can say more."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    by_chunk: ClassVar[dict[ChunkType, type[Payload]]] = {}
+
+    def __init_subclass__(cls, chunk: ChunkType | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if chunk is not None:
+            Payload.by_chunk[chunk] = cls
+
+
+# -- turns and runs --------------------------------------------------------------------------------------------------------------------
+
+
+class WorkflowStart(Payload, chunk=ChunkType.WORKFLOW_START):
+    pass
+
+
+class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
+    """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole."""
+
+    status: str = ""
+    error: str = ""
+    finish_reason: str = ""
+
+
+class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
+    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off."""
+
+    status: str = ""
+    ended: str = ""
+
+
+class Failure(Payload, chunk=ChunkType.ERROR):
+    code: str = ""
+    message: str = ""
+    recoverable: bool = True
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------------------------
+
+
+class Words(Payload):
+    """A piece of the reply under way; an empty ``message_id``: of the run's only one."""
+
+    content: str = ""
+    message_id: str = ""
+
+
+class Token(Words, chunk=ChunkType.TOKEN):
+    pass
+
+
+class Reasoning(Words, chunk=ChunkType.REASONING):
+    """``all_before``: what came as the answer until now was thought, too."""
+
+    all_before: bool = False
+
+
+class Attachment(Payload):
+    """A picture (``bytes``) or a text file (``name``, ``text``)."""
+
+    media_type: str = ""
+    bytes: int = 0
+    name: str = ""
+    text: str | None = None
+
+
+class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
+    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``interrupted``, ``output_type`` of a reply."""
+
+    message_id: str = ""
+    role: str = ""
+    content: str = ""
+    strategy: str = ""
+    images: int = 0
+    attachments: tuple[Attachment, ...] = ()
+    finish_reason: str = ""
+    reasoning: str = ""
+    interrupted: bool = False
+    output_type: str = ""
+
+
+# -- tools and approvals ---------------------------------------------------------------------------------------------------------------
+
+
+class ToolStart(Payload, chunk=ChunkType.TOOL_START):
+    call_id: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    section: str = ""
+    effect: str = ""
+    risk: str = ""
+    presentation: Presentation = Presentation()
+    server: str = ""
+    via: str = ""
+
+
+class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
+    """``progress`` in percent."""
+
+    call_id: str = ""
+    progress: int = 0
+    content: str = ""
+
+
+class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
+    call_id: str = ""
+    tool: str = ""
+    success: bool = False
+    result: Any = None
+    duration_ms: int = 0
+    truncated: bool = False
+    error: str = ""
+    parts: tuple[ResultPart, ...] = ()
+
+
+class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
+    """An ``ApprovalRequest`` that waits; ``pending`` how many of the workflow do."""
+
+    validation_id: str = ""
+    call_id: str = ""
+    type: str = ""
+    tool: str = ""
+    operation: str = ""
+    risk_level: str = ""
+    reason: str = ""
+    arguments: dict[str, Any] = {}
+    details: dict[str, Any] = {}
+    effect: str = ""
+    presentation: Presentation = Presentation()
+    subjects: dict[str, Any] = {}
+    lineage: tuple[dict[str, str], ...] = ()
+    timeout_s: float = 0.0
+    round: int = 0
+    pending: int = 0
+
+
+class ValidationResponse(Payload, chunk=ChunkType.VALIDATION_RESPONSE):
+    validation_id: str = ""
+    call_id: str = ""
+    status: str = ""
+    decided_by: str = ""
+    edited: bool = False
+    scope: str = ""
+    pending: int = 0
+    note: str = ""
+
+
+# -- sub-agents, told in their parent's events -----------------------------------------------------------------------------------------
+
+
+class SubAgent(Payload):
+    """``sub_agent_id`` is its run; ``call_id`` the call of the parent that started it."""
+
+    sub_agent_id: str = ""
+    sub_agent_name: str = ""
+    call_id: str = ""
+    task_description: str = ""
+
+
+class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
+    kind: str = ""
+    stage: int = 0
+    background: bool = False
+    withheld: tuple[str, ...] = ()
+
+
+class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
+    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows."""
+
+    tokens_input: int = 0
+    tokens_output: int = 0
+    cost: float = 0.0
+    current_tool: str = ""
+    progress: int | None = None
+
+
+class SubAgentComplete(SubAgent, chunk=ChunkType.SUB_AGENT_COMPLETE):
+    status: str = "completed"
+    report: str = ""
+    metrics: dict[str, Any] = {}
+    error: str = ""
+
+
+class SubAgentError(SubAgentComplete, chunk=ChunkType.SUB_AGENT_ERROR):
+    status: str = "error"
+
+
+class SubAgentQuestion(SubAgent, chunk=ChunkType.SUB_AGENT_QUESTION):
+    question: str = ""
+
+
+class SubAgentAnswer(SubAgent, chunk=ChunkType.SUB_AGENT_ANSWER):
+    """``by``: who answered, the parent or a person in its place."""
+
+    content: str = ""
+    by: str = ""
+
+
+# -- tasks and questions ---------------------------------------------------------------------------------------------------------------
+
+
+class TaskNews(Payload):
+    task_id: str = ""
+    task_name: str = ""
+    task_status: str = ""
+    task_priority: int = 0
+
+
+class TaskCreate(TaskNews, chunk=ChunkType.TASK_CREATE):
+    pass
+
+
+class TaskUpdate(TaskNews, chunk=ChunkType.TASK_UPDATE):
+    pass
+
+
+class TaskComplete(TaskNews, chunk=ChunkType.TASK_COMPLETE):
+    pass
+
+
+class TaskDelete(TaskNews, chunk=ChunkType.TASK_DELETE):
+    pass
+
+
+class AskedQuestion(Payload):
+    question_id: str = ""
+    call_id: str = ""
+    question: str = ""
+    question_type: str = ""
+    text_required: bool = False
+    options: tuple[dict[str, str], ...] = ()
+    text_placeholder: str = ""
+    context: str = ""
+    agent_name: str = ""
+    lineage: tuple[dict[str, str], ...] = ()
+
+
+class UserQuestionStart(Payload, chunk=ChunkType.USER_QUESTION_START):
+    user_question: AskedQuestion = AskedQuestion()
+    pending: int = 0
+
+
+class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
+    question_id: str = ""
+    status: str = "answered"
+    pending: int = 0
+
+
+# -- figures and notices ---------------------------------------------------------------------------------------------------------------
+
+
+class Sum(Payload):
+    """Tokens, and cost in US dollars."""
+
+    tokens_input: int = 0
+    tokens_output: int = 0
+    cost: float = 0.0
+
+
+class UsageTold(Sum, chunk=ChunkType.USAGE):
+    """What one reply used, and the sums with it: of the run, its team and the workflow."""
+
+    context_tokens: int = 0
+    context_window: int = 0
+    estimated: bool = False
+    run: Sum | None = None
+    team: Sum | None = None
+    workflow: Sum | None = None
+
+
+class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
+    reason: str = ""
+    origin: str = ""
+
+
+class Notice(Payload):
+    """``reason`` which limit, way or cause; a notice with a ``message_id`` takes the place of the one before with that id."""
+
+    reason: str = ""
+    details: dict[str, Any] = {}
+    message_id: str = ""
+
+
+class ContextCompacted(Notice, chunk=ChunkType.CONTEXT_COMPACTED):
+    pass
+
+
+class LimitReached(Notice, chunk=ChunkType.LIMIT_REACHED):
+    pass
+
+
+class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
+    pass
+
+
+class Retry(Notice, chunk=ChunkType.RETRY):
+    pass

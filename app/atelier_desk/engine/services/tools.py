@@ -1,0 +1,88 @@
+"""The tools there are, as screens list them, and whether one takes given arguments."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.approval import RiskName
+from atelier_desk.engine.services.context import ServiceContext
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.base import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterInfo:
+    """A parameter as models see it; ``kind`` is its JSON type or its allowed values."""
+
+    name: str
+    kind: str
+    required: bool
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """A tool to be shown.
+
+    Attributes:
+        section, title, purpose: English texts to be translated where they are known; a control tool, which every agent has, has no section.
+        told: what models are told of it.
+    """
+
+    name: str
+    section: str
+    told: str
+    risk: RiskName
+    title: str = ""
+    purpose: str = ""
+    icon: str = ""
+    parameters: tuple[ParameterInfo, ...] = ()
+
+
+class ToolService:
+    """Reads the registry; changes nothing."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self) -> builtins.list[ToolInfo]:
+        """Every registered tool, by section, the control tools last."""
+        from atelier_desk.tools.base import ToolCategory
+
+        registry = self._context.registry
+        found = [_info(tool, section.name) for section in registry.sections.all() for tool in registry.get_tools_by_section(section.id)]
+        return found + [_info(tool, "") for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
+
+    async def check(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Nothing when the tool takes these arguments, or is not known.
+
+        Raises:
+            ToolError: it does not; an ``InvalidArgumentsError`` explains each field.
+        """
+        from atelier_desk.tools.validation import validate
+
+        known = self._context.registry.get_tool(tool)
+        if known is not None:
+            validate(known, arguments)
+
+
+def _info(tool: Tool, section: str) -> ToolInfo:
+    schema = tool.definition().parameters
+    required = schema.get("required", ())
+    parameters = tuple(
+        ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
+    )
+    return ToolInfo(tool.name, section, tool.description.strip(), tool.risk.value, tool.title, tool.purpose, tool.icon, parameters)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
+    kind = str(schema.get("type", ""))
+    return f"{kind}: {_kind(schema['items'])}" if kind == "array" and schema.get("items") else kind

@@ -1,0 +1,52 @@
+"""Ollama, on this machine or at ollama.com."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.i18n import N_
+from atelier_desk.llm.registry import ProviderType, Recognised, register
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.llm.base import Provider
+    from atelier_desk.llm.secrets import KeyVault
+
+VERSION, MODELS = "/api/version", "/api/tags"
+
+
+def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
+    from atelier_desk.llm.ollama import OllamaProvider
+
+    return OllamaProvider(config, vault, clock)
+
+
+def recognise(answers: Mapping[str, dict[str, Any]]) -> Recognised | None:
+    version, items = answers[VERSION].get("version"), answers[MODELS].get("models")
+    if not isinstance(version, str) or not isinstance(items, list):
+        return None
+    names = tuple(item["name"] for item in items if isinstance(item, dict) and isinstance(item.get("name"), str))
+    return Recognised("Ollama", "", names, version)
+
+
+register(
+    ProviderType(
+        kind="ollama",
+        title=N_("Ollama"),
+        name="Ollama",
+        create=create,
+        order=10,
+        url="http://localhost:11434",
+        embeds=True,
+        free=True,
+        models_page=MODELS,
+        models_key="models",
+        at_root=True,
+        ports=(11434,),
+        pages=(VERSION, MODELS),
+        recognise=recognise,
+    )
+)

@@ -1,0 +1,60 @@
+"""The tools that come with Atelier: each declares itself, in a file of its own in one of the rooms of ``atelier_desk.tools``.
+
+    @builtin(order=130)
+    class Compass(DescribedTool):
+        ...
+
+Nothing else has to be told of it: it is registered, offered in the agent form, listed, approved and shown with what it says of itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import TypeVar
+
+from atelier_desk.tools.base import Tool
+from atelier_desk.tools.sections import rooms
+from atelier_desk.tools.services import ToolServices
+
+
+class BuiltinTool(Tool):
+    """A tool that comes with Atelier; ``services`` are what it works on."""
+
+    def __init__(self, services: ToolServices | None = None) -> None:
+        self.services = services or ToolServices()
+
+
+T = TypeVar("T", bound=BuiltinTool)
+_declared: dict[str, tuple[int, type[BuiltinTool]]] = {}
+
+
+def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
+    """Class decorator that declares a tool. ``order`` is its place among all, low first: models see their tools in it.
+
+    Raises:
+        ValueError: another class has the name.
+    """
+
+    def declare(cls: type[T]) -> type[T]:
+        taken = _declared.get(cls.name)
+        if taken is not None and (taken[1].__module__, taken[1].__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(f"the tool {cls.name!r} is declared by {taken[1].__module__} already")
+        _declared[cls.name] = (order, cls)
+        return cls
+
+    return declare
+
+
+def load() -> None:
+    """Import every file of every room, so that its tools declare themselves. Doing it again finds what was added meanwhile."""
+    for room in rooms():
+        for file in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+            importlib.import_module(file.name)
+
+
+def builtin_tools(services: ToolServices) -> list[BuiltinTool]:
+    """One of each declared tool, in their order."""
+    load()
+    return [cls(services) for _order, cls in sorted(_declared.values(), key=lambda each: (each[0], each[1].name))]

@@ -1,0 +1,79 @@
+"""What a call gets: the facts of this one call. What a tool needs for good it is given when it is registered, see ``services``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.task import Task
+from atelier_desk.tools.team import Team
+
+
+class Cancellation:
+    """Whether the call was stopped: a coroutine is cancelled anyway, code in a thread has to look. Can be read in any thread."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def __bool__(self) -> bool:
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The facts of one call.
+
+    Attributes:
+        idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
+            after a kill finds what the first attempt made.
+        enabled_tools: names the agent may call besides the control tools; None means every registered tool.
+        workspace: the folder where relative paths start, None when the person granted none.
+        state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
+        team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
+        cancelled: true once the call was stopped or its time is over.
+        tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
+        progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
+    """
+
+    workflow_id: str
+    run_id: str
+    call_id: str
+    agent_id: str = ""
+    agent_name: str = ""
+    depth: int = 0
+    language: str = "en"
+    enabled_tools: tuple[str, ...] | None = None
+    workspace: Path | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    team: Team | None = None
+    cancelled: Cancellation = field(default_factory=Cancellation)
+    tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
+    progress: Callable[[int, str], None] = lambda percent, text: None
+    now: Callable[[], datetime] = utc_now
+
+    @property
+    def idempotency_key(self) -> str:
+        return f"{self.run_id}:{self.call_id}"
+
+    def facts(self) -> dict[str, Any]:
+        """The plain values among them, as a tool in a process of its own gets them (``ToolContext.of_facts``)."""
+        facts = {name: getattr(self, name) for name in _PLAIN}
+        return {**facts, "state": dict(self.state), "workspace": str(self.workspace) if self.workspace is not None else None}
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any], progress: Callable[[int, str], None]) -> ToolContext:
+        """The inverse of ``facts``."""
+        workspace = facts["workspace"]
+        plain = {name: facts[name] for name in _PLAIN}
+        return cls(**plain, state=facts["state"], workspace=Path(workspace) if workspace else None, progress=progress)
+
+
+_PLAIN = ("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "depth", "language", "enabled_tools")

@@ -1,0 +1,37 @@
+"""What tools are given when they are registered: the parts of the open data folder they work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from atelier_desk.knowledge.search import MemorySearch
+    from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
+    from atelier_desk.tools.registry import ToolRegistry
+
+
+class QuestionGate(Protocol):
+    """Says whether a question may be asked now."""
+
+    async def refusal(self, workflow_id: str) -> str | None:
+        """Why not (queue full, user unresponsive), in words for the model, or None when the question may be asked."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolServices:
+    """Services of one open Atelier, None where there is none.
+
+    A registry is made before the memory search and the question gate are, by commands that only list tools; whoever makes these puts
+    them here. So a tool keeps the whole and looks when it is called.
+
+    Attributes:
+        registry: the one the tools are registered in.
+    """
+
+    registry: ToolRegistry | None = None
+    memories: MemoryRepository | None = None
+    memory_search: MemorySearch | None = None
+    reports: ReportRepository | None = None
+    questions: QuestionGate | None = None

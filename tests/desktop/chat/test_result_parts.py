@@ -1,0 +1,132 @@
+"""The parts of a result in the card of its call, and how far a call says it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import i18n
+from atelier_desk.desktop.chat.attachments import encode
+from atelier_desk.desktop.chat.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.messages import make_widget
+from atelier_desk.desktop.chat.result_parts import PartView
+from atelier_desk.desktop.chat.team_card import TeamCard
+from atelier_desk.desktop.chat.tool_card import ToolCard
+from atelier_desk.domain.call import Presentation, Words
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, TextPart
+
+
+def card_of(qtbot: QtBot, call: Call, asked: tuple[Asked, ...] = ()) -> ToolCard:
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=list(asked))
+    widget = make_widget(entry, TranscriptHost(), frame)
+    widget.setGeometry(0, 0, 600, widget.fit(600))
+    frame.show()
+    card = widget.findChild(ToolCard)
+    assert card is not None
+    card.frame = frame  # type: ignore[attr-defined]
+    return card
+
+
+def views(card: ToolCard) -> list[PartView]:
+    return card.findChildren(PartView)
+
+
+def picture(width: int) -> PicturePart:
+    image = QImage(width, 40, QImage.Format.Format_ARGB32)
+    image.fill(QColor("red"))
+    return PicturePart(title="Plan", image=ImagePart(**encode(image)))
+
+
+def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
+    card = card_of(qtbot, Call("c", "draw", status="ok", parts=(picture(2000),)))
+    (view,) = views(card)
+    shown = view.findChild(QLabel, "result-picture")
+    assert 0 < shown.pixmap().deviceIndependentSize().width() <= 600
+    opened = card.fit(600)
+    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    assert card.fit(600) < opened
+    qtbot.keyClick(view.button, Qt.Key.Key_Space)
+    assert card.fit(600) == opened
+
+
+@pytest.mark.parametrize(
+    ("part", "words", "french"),
+    [
+        (FileChange(action="created", path="a.py", diff="+x\n", added=1), "Created a.py · +1 −0", "a.py créé · +1 −0"),
+        (FileChange(action="moved", path="a", moved_to="b"), "Moved a to b", "a déplacé vers b"),
+        (FileChange(action="deleted", path="a"), "Deleted a", "a supprimé"),
+        (TextPart(text="long"), "Text", "Texte"),
+        (TextPart(title="Log", text="long"), "Log", "Log"),
+    ],
+)
+def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, french: str) -> None:
+    card = card_of(qtbot, Call("c", "edit", status="ok", parts=(part,)))
+    (view,) = views(card)
+    assert (view.button.text(), view.button.accessibleName()) == (words, words)
+    assert view.button.isEnabled() is not (isinstance(part, FileChange) and not part.diff)
+    i18n.set_language("fr")
+    view.retranslate()
+    assert view.button.text() == french
+
+
+def test_a_kept_file_is_saved_where_the_person_wants_it(qtbot: QtBot) -> None:
+    part = ArtefactPart(name="plan.pdf", media_type="application/pdf", size=2048, sha256="0" * 64)
+    card = card_of(qtbot, Call("c", "draw", status="ok", parts=(part,)))
+    (view,) = views(card)
+    assert not view.button.isEnabled(), "nothing can be saved where there is no engine, as in a replay"
+    done: list[Any] = []
+
+    class Bridge:
+        def do(self, work: Any) -> None:
+            done.append(work)
+
+    view._host.bridge = Bridge()  # type: ignore[assignment]
+    view.retranslate()
+    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    dialog = view.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.close()
+
+
+def test_parts_come_with_the_result(qtbot: QtBot) -> None:
+    call = Call("c", "edit")
+    card = card_of(qtbot, call)
+    assert not views(card)
+    call.status, call.parts = "ok", (TextPart(text="x"),)
+    before = card.fit(600)
+    card.refresh()
+    assert card.fit(600) > before
+
+
+def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) -> None:
+    presentation = Presentation(icon="no-such-icon", title="Tasks", summary=Words(text="New task: {name}", params={"name": "x"}))
+    call = Call("c", "TodoTool", presentation=presentation, progress=40, progress_text="40 of 100 files")
+    card = card_of(qtbot, call)
+    assert (card._name.text(), card._summary.text()) == ("Tasks", "40 of 100 files")
+    assert "40" in card.state_words()[0]
+    call.status = "ok"
+    card.refresh()
+    assert card._summary.text() == "New task: x"
+    i18n.set_language("fr")
+    card.retranslate()
+    assert (card._name.text(), card._summary.text()) == ("Tâches", "Nouvelle tâche\u00a0: x")
+
+
+def test_only_the_call_that_asked_waits_for_the_person(qtbot: QtBot) -> None:
+    asked = (Asked("q", "Which?", call_id="c1"),)
+    assert card_of(qtbot, Call("c1", "anything"), asked).state_words()[0] == "waits for you"
+    assert card_of(qtbot, Call("c2", "anything"), asked).state_words()[0] == "running"
+
+
+def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
+    assert isinstance(card_of(qtbot, Call("c", "anything", effect="spawn")), TeamCard)
+    assert not isinstance(card_of(qtbot, Call("c", "anything", effect="write")), TeamCard)

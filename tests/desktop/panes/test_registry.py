@@ -1,0 +1,95 @@
+"""A pane is one new file: it comes into the rail, the menu and the palette, and does there what the others do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes import registry, shown
+from atelier_desk.desktop.panes.registry import pane, panes
+from atelier_desk.desktop.settings.language import switch_language
+from tests.desktop.test_rail import started
+from tests.support.fake_bridge import settle
+
+NOTES = """
+from PySide6.QtWidgets import QPlainTextEdit
+from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.panes.registry import pane
+from atelier_desk.desktop.widgets import control, say
+from atelier_desk.i18n import N_
+
+@pane("notes", order=45, icon="pencil", title=N_("Size of text"), command=N_("Copy details"), shortcut="Ctrl+9")
+class NotesPane(Pane):
+    def __init__(self, bridge):
+        super().__init__(bridge)
+        say(self.heading, N_("LANGUAGE AND LOOK"))
+        self.field = control(QPlainTextEdit(self), "notes-field", name=N_("Language"))
+        self.column.addWidget(self.field)
+
+    def reload(self):
+        self.field.setPlainText("notes of " + self.workflow_id)
+"""
+
+
+@pytest.fixture
+def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if somebody had put ``notes.py`` into the folder."""
+    (tmp_path / "notes.py").write_text(NOTES)
+    panes()  # those that are there, once and for all
+    monkeypatch.setattr(shown, "__path__", [*shown.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    yield
+    sys.modules.pop(f"{shown.__name__}.notes", None)
+    vars(shown).pop("notes", None)
+
+
+@pytest.mark.usefixtures("_a_new_file")
+async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
+    window = await started(qtbot)
+    dock, action = window.rail.docks["notes"], window.actions_["show-notes"]
+    assert window.tabifiedDockWidgets(window.rail.docks["memory"]) == [
+        window.rail.docks[name] for name in ("reports", "notes", "questions")
+    ]
+    assert window.findChild(QPlainTextEdit, "notes-field").toPlainText() == "notes of w1"
+    menu = QMenu(window)
+    window.actions_.fill(menu)
+    assert not action.icon().isNull()
+    assert action.shortcut() == QKeySequence("Ctrl+9")
+    view = next(sub for sub in menu.findChildren(QMenu) if action in sub.actions())
+    around = [each.objectName() for each in view.actions()]
+    assert around[around.index("action-show-notes") - 1] == "action-show-reports"
+    assert (dock.windowTitle(), action.text()) == ("Size of text", "Copy details")
+
+    action.trigger()
+    await settle()
+    assert not dock.visibleRegion().isEmpty()
+    window.findChild(QToolButton, "float-notes").click()
+    assert dock.isFloating()
+
+    switch_language("fr")
+    await settle()
+    heading = window.rail.panes["notes"].heading.text()
+    assert (dock.windowTitle(), action.text(), heading) == ("Taille du texte", "Copier les détails", "LANGUE ET APPARENCE")
+    assert window.findChild(QWidget, "notes-field").accessibleName() == "Langue"
+    assert "Taille du texte" in window.findChild(QWidget, "hide-notes").toolTip()
+    window.command_palette()
+    found = window._palette.list.model()
+    assert "Copier les détails" in [found.index(row, 0).data() for row in range(found.rowCount())]
+    switch_language("en")
+
+
+def test_a_name_is_given_once() -> None:
+    known = [entry.name for entry in panes()]
+    assert known == ["tasks", "activity", "memory", "reports", "questions", "timeline", "context"]
+
+    with pytest.raises(ValueError, match="tasks"):
+
+        @pane("tasks", order=1, icon="x", title="", command="")
+        def other(host: registry.PaneHost) -> QWidget:
+            raise AssertionError

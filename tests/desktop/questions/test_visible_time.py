@@ -1,0 +1,30 @@
+"""The clock of what can be seen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.desktop.questions.visible_time import VisibleTime
+
+
+def test_what_is_seen_counts_from_when_it_is_seen() -> None:
+    now, shown, told = [0.0], ["a"], list[tuple[str, int]]()
+    owner = QObject()
+    clock = VisibleTime(owner, lambda: now[0], lambda: shown, lambda key, ms: told.append((key, ms)), 2_000)
+    clock.look()
+    now[0] = 1.5
+    shown.append("b")
+    clock.count()
+    assert told == [("a", 1_500)]  # b was not there before
+    now[0] = 2.5
+    shown.remove("a")
+    clock.count()
+    assert told[1:] == [("b", 1_000)]
+    now[0] = 60.0  # the machine slept
+    shown.append("a")
+    clock.count()
+    assert told[2:] == [("b", 2_000)]
+    clock.halt()
+    now[0] = 61.0
+    clock.count()
+    assert len(told) == 3

@@ -1,0 +1,57 @@
+"""A kind of model server that somebody else wrote is in the settings and at first start without another file being touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.desktop.firststart.model_step import ModelStep
+from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_words
+from atelier_desk.desktop.settings.window import SettingsWindow
+from tests.support.fake_bridge import FakeBridge, settle
+from tests.support.plugged_provider import plugged
+
+
+@pytest.fixture(autouse=True)
+def _acme(tmp_path: Path) -> Iterator[None]:
+    with plugged(tmp_path):
+        yield
+
+
+def test_the_form_offers_it(qtbot: Any) -> None:
+    form = ProviderForm()
+    qtbot.addWidget(form)
+    kinds = [form.kind.itemData(row) for row in range(form.kind.count())]
+    assert kinds == ["ollama", "acme", "mistral", "openai"]
+    form.show_config(None, persistent=True)
+    form.prefill("acme", "Acme", "")
+    assert form.kind.currentText() == "Acme Brains"
+    assert form.url.placeholderText() == "https://acme.example"
+    assert form.config().kind == "acme"
+
+
+async def test_the_menu_begins_one(window: SettingsWindow) -> None:
+    window.show_page("providers")
+    await settle()
+    page: Any = window.page("providers")
+    page._show_menu()
+    action = next(action for action in page._menu.actions() if action.text() == "Acme Brains")
+    page._menu.hide()
+    action.trigger()
+    assert (page.form.kind.currentData(), page.form.name.text()) == ("acme", "Acme")
+
+
+def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
+    step = ModelStep(bridge)  # type: ignore[arg-type]
+    qtbot.addWidget(step)
+    card = next(card for card in step.cards if card.name == "acme")
+    config, _key, model = step._config(card)
+    assert config is not None
+    assert (config.kind, config.name, model) == ("acme", "Acme", "acme-1")
+
+
+def test_a_kind_that_is_gone_is_shown_by_its_name() -> None:
+    assert kind_words("gone") == "gone"

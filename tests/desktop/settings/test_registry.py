@@ -1,0 +1,74 @@
+"""A settings page is one new file: it comes into the list and the search, and is built of rows like the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QSpinBox
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings import pages as package
+from atelier_desk.desktop.settings import registry
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.window import SettingsWindow
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import FakeBridge, settle
+
+EXTRA = """
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.rows import Number, RowsPage, Section, Toggle
+from atelier_desk.i18n import N_
+
+@settings_page("extra", order=11, icon="pencil", title=N_("Projects"))
+class ExtraPage(RowsPage):
+    sections = (
+        Section(
+            N_("WORK"),
+            Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn.")),
+            Toggle("approvals.auto_approve_low", N_("Allow calls of low risk without asking")),
+        ),
+    )
+"""
+
+
+@pytest.fixture
+def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if somebody had put ``extra.py`` into the folder."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "extra.py").write_text(EXTRA)
+    registry.pages()  # those that are there, once and for all
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    yield
+    sys.modules.pop(f"{package.__name__}.extra", None)
+    vars(package).pop("extra", None)
+
+
+@pytest.mark.usefixtures("_a_new_file")
+async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: FakeBridge) -> None:
+    window = SettingsWindow(bridge)  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.show()
+    assert [window.list.item(row).text() for row in (0, 1)] == ["General", "Projects"]
+    assert not window.list.item(1).icon().isNull()
+    window.show_page("extra")
+    await settle()
+    page: Any = window.page("extra")
+    running = page.control("workflows_running")
+    assert isinstance(running, QSpinBox)
+    assert (running.value(), running.minimum(), running.maximum()) == (3, 1, 32)
+    running.setValue(7)
+    page.control("approvals.auto_approve_low").click()
+    await settle()
+    assert (atelier.kept.workflows_running, atelier.kept.approvals.auto_approve_low) == (7, False)
+    switch_language("fr")
+    await settle()
+    assert (window.list.item(1).text(), page.title.text()) == ("Projets", "Projets")
+    assert running.accessibleName() == "Conversations actives à la fois"
+    assert page.find_text("actives à la fois") is not None
+    switch_language("en")

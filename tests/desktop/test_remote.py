@@ -1,0 +1,63 @@
+"""Every call of the window across the bridge is one of a coroutine method that the engine's own class has."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import atelier_desk.desktop
+from atelier_desk.desktop.remote import SERVICES, check_callable
+from atelier_desk.engine.atelier import SERVICES as ENGINES
+from atelier_desk.engine.atelier import Atelier
+from tests.support.fake_bridge import FakeAtelier, service_class
+
+DESKTOP = Path(atelier_desk.desktop.__file__).parent
+
+
+def calls() -> Iterator[tuple[str, str, str]]:
+    """Where, service and method of everything that is written as ``….engine.service.method`` or ``engine.service.method``."""
+    for path in sorted(DESKTOP.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr in SERVICES):
+                continue
+            base = node.value.value
+            if (isinstance(base, ast.Attribute) and base.attr == "engine") or (isinstance(base, ast.Name) and base.id == "engine"):
+                yield f"{path.relative_to(DESKTOP)}:{node.lineno}", node.value.attr, node.attr
+
+
+def test_the_window_awaits_coroutine_methods_alone() -> None:
+    found = list(calls())
+    assert len(found) > 60
+    for where, service, method in found:
+        assert inspect.iscoroutinefunction(getattr(service_class(service), method)), f"{where}: {service}.{method}"
+
+
+def test_no_closure_runs_in_the_engines_thread() -> None:
+    """No function is handed over: not by the bridge, which has no way to, nor past it."""
+    lines = ((path, line) for path in DESKTOP.rglob("*.py") for line in path.read_text("utf-8").splitlines())
+    assert [(path.name, line) for path, line in lines if "run_coroutine_threadsafe" in line and path.name != "bridge.py"] == []
+
+
+def test_every_service_can_be_called() -> None:
+    assert {*ENGINES, "runs"} == SERVICES
+    for name in ("go_on", "check_up"):
+        check_callable(Atelier, name)
+
+
+@pytest.mark.parametrize(("service", "method"), [("workflows", "renamed"), ("runs", "active"), ("memories", "reembedding")])
+def test_a_fake_has_what_the_engine_has(service: str, method: str) -> None:
+    with pytest.raises((AttributeError, TypeError)):
+        FakeAtelier(**{service: {method: None}})
+    with pytest.raises((AttributeError, TypeError)):
+        getattr(getattr(FakeAtelier(), service), method)
+
+
+async def test_a_fake_takes_what_the_engine_takes() -> None:
+    with pytest.raises(TypeError):
+        await FakeAtelier().workflows.rename("id")  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        _ = FakeAtelier().repos

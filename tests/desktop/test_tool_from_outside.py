@@ -1,0 +1,154 @@
+"""A stranger adds a section (one file) and a tool (one file): it is found everywhere, and no other file was told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from babel.messages.extract import extract_from_file
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import i18n
+from atelier_desk.__main__ import main
+from atelier_desk.desktop.chat.entries import entry_from
+from atelier_desk.desktop.chat.host import TranscriptHost
+from atelier_desk.desktop.chat.messages import make_widget
+from atelier_desk.desktop.chat.result_parts import PartView
+from atelier_desk.desktop.chat.tool_card import ToolCard
+from atelier_desk.desktop.chat.transcript import Transcript
+from atelier_desk.desktop.questions import approval_wording
+from atelier_desk.desktop.settings.pages.agents import tool_choices
+from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
+from atelier_desk.desktop.settings.tool_list import ToolList, tool_infos
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.default import create_default_tool_registry
+from tests.support import stranger
+
+
+@pytest.fixture(autouse=True)
+def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "rooms").mkdir()
+    with stranger.room(tmp_path / "rooms", monkeypatch) as folder:
+        yield folder
+
+
+def call(call_id: str, **arguments: Any) -> ChatReply:
+    calls = (ToolCall(id=call_id, name="WaterTool", arguments=arguments),)
+    return ChatReply(tool_calls=calls, finish_reason=FinishReason.TOOL_CALLS)
+
+
+def texts(widget: QWidget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel)]
+
+
+def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> None:
+    registry = create_default_tool_registry()
+    assert [tool.name for tool in registry.get_tools_by_section("garden_ops")] == ["WaterTool"]
+    tool = registry.get_tool("WaterTool")
+    assert tool is not None
+    described = registry.describe(tool, {"bed": "roses"})
+    assert (described.effect, described.risk, described.kind) == ("write", "medium", "file_op")
+    assert (described.subjects.paths, described.summary.localized(i18n._)) == (("roses",), "5 litres for roses")
+    order = [section.id for section in registry.sections.all()]
+    assert order.index("file_ops") < order.index("garden_ops") < order.index("shell_ops")
+
+
+def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
+    words = {each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})}
+    assert words >= set(stranger.FRENCH)
+
+
+def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    atelier = SimpleNamespace(registry=create_default_tool_registry())
+    boxes, listing = ToolBoxes(), ToolList()
+    for widget in (boxes, listing):
+        qtbot.addWidget(widget)
+    boxes.set_choices(tool_choices(atelier))
+    listing.show_tools(tool_infos(atelier))
+    box = boxes.findChild(QCheckBox, "tool-enabled-WaterTool")
+    assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
+    assert {"Garden"} <= set(texts(boxes)) & set(texts(listing))
+    stranger.speak_french(monkeypatch)
+    boxes.retranslate()
+    listing.retranslate()
+    assert boxes.findChild(QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
+    head = listing.findChild(QPushButton, "tool-fold-WaterTool")
+    assert head.accessibleDescription() == "Arrose une plate-bande de votre jardin"
+    assert "Jardin" in texts(boxes)
+
+
+async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel([call("c1", bed="roses"), call("c2", bed="beans", litres=2), "Done."])
+    agent = AgentConfig(name="Gardener", provider="test", model="m", tools=("WaterTool",), approval=ApprovalMode.SELECTIVE)
+    async with Atelier.open(temporary=True, model_factory=lambda _agent: model) as atelier:
+        live, heard = Transcript(""), []
+
+        def hear(event: StreamEvent) -> None:
+            heard.append(event)
+            live.workflow_id = event.workflow_id
+            live.apply(event)
+
+        atelier.bus.subscribe(hear)
+        workflow_id = (await atelier.workflows.create()).id
+        run_id = await atelier.runs.send(workflow_id, "Water them.", agent=agent)
+        await atelier.runs.wait(run_id)
+        (request,) = await atelier.approvals.pending()
+        assert (request.kind, request.subjects.paths) == ("file_op", ("roses",))
+        assert approval_wording.summary(request) == "Watering can · 5 litres for roses"
+        assert approval_wording.section_name(request.section) == "Garden"
+        asked = next(found for entry in live.entries for found in entry.calls)
+        assert (asked.status, asked.presentation.title) == ("asked", "Watering can")
+        await atelier.approvals.approve(request.id, scope="run")
+        await atelier.runs.wait(run_id)
+
+        progress = [event.data for event in heard if event.chunk_type is ChunkType.TOOL_PROGRESS]
+        assert [(data["progress"], data["content"]) for data in progress] == [(50, "half of it")] * 2
+        assert [event.data["result"]["times"] for event in heard if event.chunk_type is ChunkType.TOOL_END] == [1, 2]
+
+        stored = [entry_from(item) for item in await atelier.workflows.transcript(workflow_id)]
+        host = TranscriptHost()
+        for entries in (live.entries, stored):
+            entry = next(each for each in entries if each.calls)
+            frame = QWidget()
+            qtbot.addWidget(frame)
+            card = make_widget(entry, host, frame).findChild(ToolCard)
+            assert (card.tool_title(), card.title(), card.call.presentation.icon) == ("Watering can", "5 litres for roses", "tag")
+            views = card.findChildren(PartView)
+            assert [view.words() for view in views][:3] == ["Log", "The bed", "Changed beds.txt · +1 −1"]
+            assert views[3].words().startswith("Save plan.bin · ")
+            closed = card.fit(600)
+            qtbot.mouseClick(views[2].button, Qt.MouseButton.LeftButton)
+            assert card.fit(600) > closed
+            assert views[2].body.code == "-dry\n+wet\n"
+
+        artefact = next(part for part in entry.calls[0].parts if isinstance(part, ArtefactPart))
+        await atelier.workflows.save_artefact(workflow_id, artefact, tmp_path / "saved.bin")
+        assert (tmp_path / "saved.bin").read_bytes() == b"\x00plan"
+        assert next(message.images for message in model.requests[1].messages if message.images)[0].media_type == "image/png"
+
+        copy = await atelier.runs.fork(workflow_id, (await atelier.workflows.get(workflow_id)).stream_seq)
+        await atelier.workflows.save_artefact(copy.id, artefact, tmp_path / "copied.bin")
+        await atelier.repos.workflows.purge(workflow_id)
+        assert not (atelier.datadir.attachments / workflow_id).exists()
+        assert (atelier.datadir.attachments / copy.id / artefact.sha256).read_bytes() == b"\x00plan"
+
+    stranger.speak_french(monkeypatch)
+    card.refresh()
+    assert (card.tool_title(), card.title()) == ("Arrosoir", "5 litres pour roses")
+
+
+def test_the_command_line_lists_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["--data-dir", str(tmp_path / "data"), "--lang", "en", "tools", "list", "--section", "garden_ops"]) == 0
+    assert "Waters a bed of your garden" in capsys.readouterr().out

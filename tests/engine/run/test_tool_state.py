@@ -1,0 +1,63 @@
+"""What a tool leaves for its later calls in a run is in the journal: it outlives the process, and goes with a fork."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.events import ToolCallFinished
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.engine.run.reduce import fold
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+
+MEMORY = AgentConfig(name="A", provider="test", model="m", tools=("MemoryTool", "UserQuestionTool"))
+
+
+def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
+    made = tuple(ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given))
+    return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
+
+
+def results(model: ScriptedModel) -> str:
+    return "\n".join(message.content for message in model.requests[-1].messages)
+
+
+async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) -> None:
+    scope = ("MemoryTool", {"operation": "activate_general"})
+    question = ("UserQuestionTool", {"operation": "ask", "question": "Go on?", "questionType": "text"})
+    async with open_atelier([calls(scope), calls(question)]) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        run_id = await atelier.runs.send(workflow_id, "Remember.", agent=MEMORY)
+        await atelier.runs.wait(run_id)
+    adding = ("MemoryTool", {"operation": "add", "type": "decision", "content": "Kept for all."})
+    model = ScriptedModel([calls(adding), "Done."])
+    async with open_atelier(model) as atelier:
+        (asked,) = await atelier.questions.pending()
+        await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="yes")
+        await atelier.runs.wait(run_id)
+        events = await atelier.repos.journal.events(run_id)
+        assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [{"workflow_id": None}, None, None]
+        assert fold(events).tool_state == {"MemoryTool": {"workflow_id": None}}
+    assert '"scope": "general"' in results(model)
+
+
+async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) -> None:
+    switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
+    model = ScriptedModel([calls(describe, switch, describe), "Done."])
+    async with open_atelier(model) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        await atelier.runs.wait(await atelier.runs.send(workflow_id, "Look.", agent=MEMORY))
+        told = [message.content for message in model.requests[-1].messages if message.tool_call_id]
+    assert [f'"workflow_id": "{workflow_id}"' in text for text in told] == [True, False, False]
+
+
+async def test_another_run_begins_anew(open_atelier: Opener) -> None:
+    switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
+    model = ScriptedModel([calls(switch), "Done.", calls(describe), "Done."])
+    async with open_atelier(model) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        for text in ("One.", "Two."):
+            await atelier.runs.wait(await atelier.runs.send(workflow_id, text, agent=MEMORY))
+    assert f'"workflow_id": "{workflow_id}"' in results(model).split("Two.")[1]

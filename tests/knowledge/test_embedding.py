@@ -1,0 +1,31 @@
+"""Which embedder the settings name; the kinds of servers that make vectors say so themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.settings import EmbedderSettings
+from atelier_desk.knowledge.embedding import create_embedder, needs_server
+from atelier_desk.llm.secrets import KeyVault
+from tests.support.clock import ManualClock
+
+
+async def no_server(name: str) -> ProviderConfig:
+    raise AssertionError(f"{name} was looked for")
+
+
+async def test_an_unknown_embedder_says_which_there_are(clock: ManualClock) -> None:
+    vault = KeyVault(session=True)
+    for kind in ("acme", "local"):
+        with pytest.raises(UsageError, match=rf"{kind}; allowed: builtin, none, ollama, mistral, openai, sentence-transformers"):
+            await create_embedder(EmbedderSettings(kind=kind), no_server, vault, clock)
+    assert await create_embedder(EmbedderSettings(kind="none"), no_server, vault, clock) is None
+
+
+def test_only_a_server_is_asked_for_its_dimension() -> None:
+    assert needs_server(EmbedderSettings(kind="ollama"))
+    assert not needs_server(EmbedderSettings(kind="ollama", dimension=8))
+    assert not needs_server(EmbedderSettings(kind="builtin"))
+    assert not needs_server(EmbedderSettings(kind="acme"))

@@ -1,0 +1,54 @@
+"""Files that tools made: found by their hash, and never given when they are others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.artefacts import Artefacts
+from atelier_desk.storage.datadir import DataDir
+
+
+@pytest.fixture
+def datadir(tmp_path: Path) -> DataDir:
+    return DataDir(tmp_path).ensure()
+
+
+async def test_what_was_kept_is_read_again_and_kept_once(datadir: DataDir) -> None:
+    artefacts = Artefacts(datadir)
+    part = await artefacts.keep("w1", "a.png", b"bytes", "image/png")
+    again = await artefacts.keep("w1", "other name", b"bytes", "image/png")
+    assert (part.size, part.sha256) == (5, again.sha256)
+    assert await artefacts.read("w1", part) == b"bytes"
+    assert len(list((datadir.attachments / "w1").iterdir())) == 1
+
+
+async def test_a_damaged_or_missing_one_is_an_error(datadir: DataDir) -> None:
+    artefacts = Artefacts(datadir)
+    part = await artefacts.keep("w1", "a.png", b"bytes", "image/png")
+    path = datadir.attachments / "w1" / part.sha256
+    path.write_bytes(b"bytez")
+    with pytest.raises(StorageError, match=r"a\.png") as raised:
+        await artefacts.read("w1", part)
+    assert raised.value.code == "damaged_file"
+    path.unlink()
+    with pytest.raises(StorageError):
+        await artefacts.read("w1", part)
+    with pytest.raises(StorageError):
+        await artefacts.read("w2", part)
+
+
+async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
+    artefacts = Artefacts(datadir)
+    part = await artefacts.keep("w1", "a", b"x", "")
+    await artefacts.copy("w1", "w2", part)
+    await artefacts.copy("w3", "w2", part)
+    assert await artefacts.read("w2", part) == b"x"
+
+
+async def test_a_folder_that_cannot_be_written_is_told(datadir: DataDir) -> None:
+    (datadir.attachments / "w1").write_text("in the way")
+    with pytest.raises(StorageError):
+        await Artefacts(datadir).keep("w1", "a", b"x", "")

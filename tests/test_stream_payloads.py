@@ -1,0 +1,29 @@
+"""Each kind of stream event has a class of its own, and what was not said has a default."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain import payloads
+from atelier_desk.domain.stream import ChunkType, StreamEvent
+
+
+def test_each_kind_has_one_class() -> None:
+    assert set(payloads.Payload.by_chunk) == set(ChunkType)
+    assert len(set(payloads.Payload.by_chunk.values())) == len(ChunkType)
+
+
+@pytest.mark.parametrize("kind", list(ChunkType))
+def test_an_event_that_says_nothing_can_be_read(kind: ChunkType) -> None:
+    said = StreamEvent(workflow_id="w", chunk_type=kind).payload
+    assert type(said) is payloads.Payload.by_chunk[kind]
+    assert said.model_dump(exclude_unset=True) == {}
+
+
+def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
+    data = {"tool": "x", "call_id": "c", "result": {"b": [1, None], "a": 1.5}, "of_a_newer_engine": True}
+    event = StreamEvent(workflow_id="w", chunk_type=ChunkType.TOOL_END, data=data)
+    said = event.payload
+    assert isinstance(said, payloads.ToolEnd)
+    assert (said.tool, said.result, said.success) == ("x", {"b": [1, None], "a": 1.5}, False)
+    assert list(event.wire().items())[-4:] == list(data.items())
