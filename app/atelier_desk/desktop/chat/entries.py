@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.parts import ResultPart
-
 if TYPE_CHECKING:
+    from atelier_desk.domain.call import Presentation
+    from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.engine.services.transcript import Branch, TranscriptEntry
@@ -19,6 +18,12 @@ LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being read from the disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty"})
 """Reasons of a reply's end that leave it not whole."""
+
+
+def _unsaid() -> Presentation:
+    from atelier_desk.domain.call import Presentation  # pydantic is loaded after the window is painted
+
+    return Presentation()
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +48,7 @@ class Call:
     progress_text: str = ""
     truncated: bool = False
     effect: str = ""
-    presentation: Presentation = field(default_factory=Presentation)
+    presentation: Presentation = field(default_factory=_unsaid)
     parts: tuple[ResultPart, ...] = ()
 
 
