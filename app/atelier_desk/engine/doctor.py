@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from atelier_desk import figures
 from atelier_desk.domain.base import Model
@@ -18,7 +18,13 @@ from atelier_desk.llm.registry import provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.store import Store
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -47,8 +53,20 @@ class Check(Model):
     fix: str = ""
 
 
+class Opened(Protocol):
+    """What of an open data folder is looked at; an ``Atelier`` is one."""
+
+    store: Store
+    datadir: DataDir
+    vault: KeyVault
+    embedder: Embedder | None
+    providers: ProviderService
+    reports: ReportService
+    own_tools: OwnToolService
+
+
 async def checks(
-    atelier: Atelier | None = None,
+    atelier: Opened | None = None,
     *,
     root: Path | None = None,
     problem: AtelierError | None = None,
@@ -202,7 +220,7 @@ def _closed(problem: AtelierError | None) -> Check:
     return Check(name="database", title=_("Database"), status="fail", message=message)
 
 
-async def _database(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _database(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     from atelier_desk.storage.copies.inspect import count_by_reading
 
     title = _("Database")
@@ -225,7 +243,7 @@ async def _database(atelier: Atelier, progress: Callable[[int, int], None] | Non
     return Check(name="database", title=title, status="ok", message=message)
 
 
-async def _reports(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     count, damaged = await atelier.reports.check_all(progress)
     if not damaged:
         message = ngettext("{n} report, as it was written.", "{n} reports, all as they were written.", count)
@@ -244,7 +262,7 @@ async def _reports(atelier: Atelier, progress: Callable[[int, int], None] | None
     )
 
 
-async def _own_tools(atelier: Atelier) -> Check:
+async def _own_tools(atelier: Opened) -> Check:
     title = _("Own tools")
     found = await atelier.own_tools.list()
     changed = [each.file for each in found if each.state == "changed"]
@@ -260,7 +278,7 @@ async def _own_tools(atelier: Atelier) -> Check:
     )
 
 
-async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     """Their SHA-256 is computed anew: loading a model trusts what was computed before for its size and time."""
     from atelier_desk.llm.local.models import ModelStore
 
@@ -281,7 +299,7 @@ async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None)
     return Check(name="models", title=title, status="ok", message=message)
 
 
-async def _keyring(atelier: Atelier) -> Check:
+async def _keyring(atelier: Opened) -> Check:
     if await asyncio.to_thread(lambda: atelier.vault.persistent):
         return Check(name="keyring", title=_("Keyring"), status="ok", message=_("Keys are kept in the system's keyring."))
     return Check(
@@ -293,7 +311,7 @@ async def _keyring(atelier: Atelier) -> Check:
     )
 
 
-async def _embedder(atelier: Atelier) -> Check:
+async def _embedder(atelier: Opened) -> Check:
     title = _("Embedder")
     if atelier.embedder is None:
         return Check(
@@ -309,7 +327,7 @@ async def _embedder(atelier: Atelier) -> Check:
     )
 
 
-async def _provider(atelier: Atelier, config: ProviderConfig) -> Check:
+async def _provider(atelier: Opened, config: ProviderConfig) -> Check:
     title = _("Provider {name}", name=config.name)
     name = f"provider:{config.name}"
     try:
