@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model, Timestamp, utc_now
-from atelier_desk.domain.stream.chunks import ChunkType
-
-if TYPE_CHECKING:
-    from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.domain.stream.payloads import ChunkType, Payload
 
 __all__ = ["ChunkType", "StreamEvent", "Topic"]
 
@@ -47,8 +44,6 @@ class StreamEvent(Model):
     @property
     def payload(self) -> Payload:
         """``data`` as an object of the class of its ``chunk_type``, made when it is asked for."""
-        from atelier_desk.domain.stream.payloads import Payload
-
         return Payload.by_chunk[self.chunk_type].model_validate(self.data)
 
     def wire(self) -> dict[str, Any]:
