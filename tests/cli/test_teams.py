@@ -49,7 +49,7 @@ def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) ->
     assert any(line.startswith("  [Counter] → CalculatorTool") for line in lines)
     at = lines.index("  [Counter] There are 42.")
     assert lines[at + 1] == " " * len("  [Counter] ") + "All red."
-    assert any(re.match(r"◂ Counter \((\d+ ms|\d+(\.\d)? s), \d+ tokens in, \d+ out\) There are 42\.", line) for line in lines)
+    assert any(re.match(r"◂ Counter \((\d+\u202fms|\d+(\.\d)?\u202fs), \d+ tokens in, \d+ out\) There are 42\.", line) for line in lines)
 
 
 def test_totals_count_the_team(cli: Cli) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from babel.messages.extract import extract_from_file
@@ -24,12 +24,14 @@ from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.settings.pages.agents import tool_choices
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
-from atelier_desk.desktop.settings.tool_list import ToolList, tool_infos
+from atelier_desk.desktop.settings.tool_list import ToolList
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support import stranger
@@ -68,13 +70,13 @@ def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
     assert words >= set(stranger.FRENCH)
 
 
-def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    atelier = SimpleNamespace(registry=create_default_tool_registry())
+async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    infos = await ToolService(cast(ServiceContext, SimpleNamespace(registry=create_default_tool_registry()))).list()
     boxes, listing = ToolBoxes(), ToolList()
     for widget in (boxes, listing):
         qtbot.addWidget(widget)
-    boxes.set_choices(tool_choices(atelier))
-    listing.show_tools(tool_infos(atelier))
+    boxes.set_choices(tool_choices(infos))
+    listing.show_tools(infos)
     box = boxes.findChild(QCheckBox, "tool-enabled-WaterTool")
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
     assert {"Garden"} <= set(texts(boxes)) & set(texts(listing))

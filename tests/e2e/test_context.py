@@ -125,7 +125,7 @@ def say(text: str) -> Reply:
 
 def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: ModelServer) -> None:
     # The window holds the instructions, the tools, the written report and three readings of it (some 7,250 tokens), not four (8,600).
-    desk = open_alone(open_desk, server, window=8_600, max_tokens=256, tools=("ReportTool", "CalculatorTool"))
+    desk = open_alone(open_desk, server, window=9_368, max_tokens=1_024, tools=("ReportTool", "CalculatorTool"))
     write = Call("ReportTool", {"operation": "write", "name": "plan", "content": LONG}, id="w1")
     server.script(GOAL, calls(write, usage=None), read("r1"), say("Read."))
     server.script(GOAL, read("r2"), read("r3"), read("r4"), say("Read again."), say("Everything is here."))

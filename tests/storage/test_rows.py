@@ -32,6 +32,8 @@ BODIES = st.builds(ToolCallStarted, call_id=TEXT, tool=TEXT, arguments=st.dictio
 )
 NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}\Z")
 
+KINDS = st.from_regex(r"\A[a-z][a-z0-9-]{0,31}\Z")
+
 CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
     (tables.WORKFLOWS, models(Workflow), {}),
     (tables.RUNS, models(Run), {}),
@@ -47,7 +49,9 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
     (tables.AGENTS, AGENTS, {}),
     (
         tables.PROVIDERS,
-        models(ProviderConfig, name=NAMES, api_version=st.just("2024-10-21"), headers=st.just({"X-Team": "$TEAM", "X-Gate": ""})),
+        models(
+            ProviderConfig, name=NAMES, kind=KINDS, api_version=st.just("2024-10-21"), headers=st.just({"X-Team": "$TEAM", "X-Gate": ""})
+        ),
         {},
     ),
     (tables.MODELS, models(ModelInfo), {}),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import TaskChanged
 
 EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_assigned", "duration_ms"})
 
@@ -82,7 +84,7 @@ class TaskService:
                 created_at=self._context.clock.now(),
             )
             task = task.model_copy(update={"dependencies": todo_rules.check_dependencies(task.id, dependencies, tasks)})
-            return [TaskChanged(action="create", task=task)]
+            return [todo_rules.creation(task)]
 
         return await self._change(workflow_id, decide)
 
@@ -143,7 +145,7 @@ class TaskService:
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             kept = tuple(name for name in task.dependencies if name in tasks)
-            return [TaskChanged(action="create", task=task.model_copy(update={"dependencies": kept}))]
+            return [todo_rules.creation(task.model_copy(update={"dependencies": kept}))]
 
         return await self._change(task.workflow_id, decide)
 

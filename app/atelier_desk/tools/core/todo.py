@@ -11,7 +11,6 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
@@ -161,7 +160,7 @@ def _create(input: Create, tasks: Tasks, context: ToolContext) -> ToolResult:
     )
     status = todo_rules.displayed_status(task, tasks)
     result = ToolResult.ok(task_id=task.id, status=status.value, message=f"Task {task.name!r} created")
-    return replace(result, tasks=(TaskChanged(action="create", task=task),))
+    return replace(result, tasks=(todo_rules.creation(task),))
 
 
 def _changed(task: Task, tasks: Tasks) -> ToolResult:

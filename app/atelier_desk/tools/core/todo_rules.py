@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import TaskChanged
 
 Tasks = Mapping[str, Task]
 """All tasks of the workflow, by id."""
@@ -94,11 +97,16 @@ def last_position(tasks: Tasks) -> float:
     return max((task.position for task in tasks.values()), default=0.0)
 
 
+def creation(task: Task) -> TaskChanged:
+    """A new task."""
+    return _changed("create", task)
+
+
 def change(before: Task, after: Task) -> TaskChanged:
     """The change from one state of a task to another."""
     completed = after.status is TaskStatus.COMPLETED and before.status is not TaskStatus.COMPLETED
     fields = tuple(name for name in Task.model_fields if getattr(before, name) != getattr(after, name))
-    return TaskChanged(action="complete" if completed else "update", task=after, fields=fields)
+    return _changed("complete" if completed else "update", after, fields)
 
 
 def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
@@ -108,7 +116,13 @@ def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
         for other in tasks.values()
         if task.id in other.dependencies
     ]
-    return (*released, TaskChanged(action="delete", task=task))
+    return (*released, _changed("delete", task))
+
+
+def _changed(action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] = ()) -> TaskChanged:
+    from atelier_desk.domain.events.run import TaskChanged  # a command that lists tasks changes none
+
+    return TaskChanged(action=action, task=task, fields=fields)
 
 
 def _require_no_open(task: Task, tasks: Tasks, template: str) -> None:

@@ -363,7 +363,7 @@ class ModelCall:
                     before = {"all_before": True} if delta.all_before else {}
                     self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
                 elif isinstance(delta, ToolCallDelta):
-                    self._called += delta.name + delta.arguments
+                    self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     await self._env.journal.append(self._handle, retried)

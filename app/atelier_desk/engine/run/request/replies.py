@@ -37,7 +37,7 @@ class Length:
         if isinstance(delta, TextDelta | ReasoningDelta):
             self._left -= len(delta.content.encode("utf-8", errors="replace"))
         elif isinstance(delta, ToolCallDelta):
-            self._left -= len((delta.name + delta.arguments).encode("utf-8", errors="replace"))
+            self._left -= len(delta.arguments.encode("utf-8", errors="replace"))
         return self._left < 0
 
 
