@@ -30,6 +30,7 @@ _DEFAULTS: dict[str, Any] = {
     "workflows.transcript": [],
     "workflows.branches": {},
     "agents.list": [],
+    "agents.prompt_cost": {},
     "models.list": [],
     "providers.list": [],
     "questions.pending": [],

@@ -69,6 +69,6 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     switch_language("fr")
     await settle()
     assert (window.list.item(1).text(), page.title.text()) == ("Projets", "Projets")
-    assert running.accessibleName() == "Conversations actives à la fois"
-    assert page.find_text("actives à la fois") is not None
+    assert running.accessibleName() == "Workflows actifs à la fois"
+    assert page.find_text("actifs à la fois") is not None
     switch_language("en")

@@ -81,7 +81,7 @@ class ApprovalHeader(QWidget):
         self._place.setText(f"{where} · {ago(request.created_at)}")
         self._place.setVisible(bool(where))
         self.show_button.setVisible(bool(where))
-        self.show_button.describe(_("Show the conversation"))
+        self.show_button.describe(_("Show the workflow"))
         self._waits = request.status is ApprovalStatus.PENDING
         self._risk.show_state(*wording.risk(request))
         self._state.show_state(*wording.state(request))

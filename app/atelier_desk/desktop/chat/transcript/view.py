@@ -110,7 +110,7 @@ class ChatView(QAbstractScrollArea):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._on_focus_moved)
-        say(self, name=N_("Conversation"))
+        say(self, name=N_("Messages of the workflow"))
 
     # -- content --------------------------------------------------------------------------------------------------------------
     @property

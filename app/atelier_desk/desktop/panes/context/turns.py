@@ -26,7 +26,7 @@ class TurnPicker(Translated, QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the conversation"))
+        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the workflow"))
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.turns: list[Turn] = []
         self.wanted = ""

@@ -101,7 +101,7 @@ class GeneralPage(RowsPage):
             Toggle(
                 "notifications",
                 N_("Notifications"),
-                N_("Call me when an agent needs me, or a conversation I am not looking at has finished."),
+                N_("Call me when an agent needs me, or a workflow I am not looking at has finished."),
             ),
             Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn."), "workflows-running"),
             Number(
