@@ -1,0 +1,44 @@
+"""``atelier settings``: what the window sets, a script can set too, within the same bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_a_setting_is_listed_changed_and_kept(cli: Cli) -> None:
+    listed = cli("settings", "list", "--json").json
+    assert (listed["inactivity_s"], listed["approvals.timeout_s"], listed["embedder.kind"]) == (
+        300,
+        listed["approvals.timeout_s"],
+        "builtin",
+    )
+    assert not {"confirmed_tools", "window", "approvals.allowed"} & set(listed)
+    assert cli("settings", "set", "inactivity_s", "90").out == "90\n"
+    assert cli("settings", "get", "inactivity_s").out == "90\n"
+    assert cli("settings", "set", "theme", "dark", "--json").json == "dark"
+    assert cli("settings", "set", "approvals.timeout_s", "120").status == 0
+    assert "approvals.timeout_s" in cli("settings", "list").out
+    after = cli("settings", "list", "--json").json
+    assert after == {**listed, "inactivity_s": 90, "theme": "dark", "approvals.timeout_s": 120.0}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("inactivity", "90", "inactivity_s"),
+        ("inactivity_s", "0", "inactivity_s"),
+        ("inactivity_s", "soon", "inactivity_s"),
+        ("theme", "pink", "theme"),
+        ("approvals.timeout_s", "-5", "timeout_s"),
+        ("confirmed_tools", '{"x.py": "0"}', "There is no setting confirmed_tools"),
+        ("approvals.allowed", "[]", "There is no setting approvals.allowed"),
+    ],
+)
+def test_what_cannot_be_set_says_what_is_allowed_and_changes_nothing(cli: Cli, key: str, value: str, said: str) -> None:
+    before = cli("settings", "list", "--json").json
+    refused = cli("settings", "set", key, value)
+    assert refused.status == 2
+    assert said in refused.err
+    assert cli("settings", "list", "--json").json == before
