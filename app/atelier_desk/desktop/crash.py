@@ -43,7 +43,8 @@ class CrashHandler:
         threading.excepthook = self._on_thread_exception
         if self._logs is not None:
             with contextlib.suppress(OSError):  # without a writable folder there is no file, and the screen still tells
-                self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for folder in (self._logs.parent, self._logs):  # a parent that is made on the way would be open to others
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._fault_file = (self._logs / "native-crash.txt").open("w", encoding="utf-8")
                 faulthandler.enable(self._fault_file)
 

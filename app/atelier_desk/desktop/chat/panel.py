@@ -265,6 +265,8 @@ class ChatPanel(Translated, QWidget):
         """An ordinary message: it works with every kind of server, and can be seen."""
         from atelier_desk.engine.notice_words import go_on_words
 
+        if self.pages.current is not None:
+            self._on_changes(self.pages.current.release_notices())  # taken: a second click finds no button
         self._on_sent(go_on_words(finish), [], "queue")
 
     async def _send(

@@ -362,7 +362,7 @@ class ApprovalCard(Translated, QFrame):
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self.setAccessibleName(wording.title(request))
         self.setAccessibleDescription(". ".join(filter(None, (wording.risk(request)[0], why, line))))
-        self.reason.editor.setPlaceholderText(_("Reason to reject"))
+        self.reason.set_placeholder(_("Reason to reject"))
         self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
         self._reject.setText(_("Reject"))
         self._reject.setAccessibleName(_("Reject"))

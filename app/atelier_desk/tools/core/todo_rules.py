@@ -119,7 +119,7 @@ def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
     return (*released, _changed("delete", task))
 
 
-def _changed(action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] = ()) -> TaskChanged:
+def _changed(action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] | None = None) -> TaskChanged:
     from atelier_desk.domain.events.run import TaskChanged  # a command that lists tasks changes none
 
     return TaskChanged(action=action, task=task, fields=fields)

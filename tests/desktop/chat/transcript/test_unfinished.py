@@ -93,6 +93,7 @@ async def test_going_on_is_an_ordinary_message_and_takes_the_offer_away(qtbot: Q
     ((args, kwargs),) = desk.engine.calls("runs.send")
     assert (args, kwargs["agent_id"]) == (("w1", "Go on exactly where you stopped."), "Ada")
     assert desk.texts[-1] == "Go on exactly where you stopped."
+    assert offered(desk) == [], "a second click finds no button, before the engine has answered too"
     desk.event("workflow_start", run_id="r3")
     await settle()
     assert len(cards(desk)) == 1

@@ -197,13 +197,13 @@ class Transcript:
     def _on_start(self, event: StreamEvent) -> list[Change]:
         self.live_run = event.run_id
         self.status = "processing"
-        return self._release_notices()
+        return self.release_notices()
 
     def _on_status(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
         self.status = data.status
         if self.status == "processing":
             self.live_run = event.run_id
-            return self._release_notices()
+            return self.release_notices()
         if self.status == "interrupted":
             return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
         return self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
@@ -415,7 +415,7 @@ class Transcript:
         self._add(entry)
         return [("append", entry)]
 
-    def _release_notices(self) -> list[Change]:
+    def release_notices(self) -> list[Change]:
         """The run goes on: earlier notices are history, and a wait for the server is over."""
         changes: list[Change] = []
         for entry in self.entries[-20:]:

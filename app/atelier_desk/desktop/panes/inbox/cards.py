@@ -174,7 +174,7 @@ class ParentQuestionCard(Translated, Card):
         self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
         self._where.setText(_place(self._workflow, asked.created_at))
         self.setAccessibleName(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
-        self.field.editor.setPlaceholderText(_("Your answer"))
+        self.field.set_placeholder(_("Your answer"))
         self.field.setToolTip(_("Answer in its parent's place"))
         self.field.editor.setAccessibleName(_("Answer in its parent's place"))
         self.send.setText(_("Answer"))
