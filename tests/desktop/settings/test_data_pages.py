@@ -79,7 +79,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: Sett
     page.create_backup(tmp_path / "b.zip")
     await settle()
     assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip",), {})]
-    assert page.backup_busy.text.text() == "Backup written and checked: 120 message, 5 workflow (2.9 MB)."
+    assert page.backup_busy.text.text() == "Backup written and checked: 5 workflows, 120 messages (2.9 MB)."
     atelier.set("data", "backup_verify", SimpleNamespace(counts={"message": 1}, size=0, damaged=("w/Plan.md",)))
     page.verify_backup(tmp_path / "b.zip")
     await settle()
@@ -113,7 +113,7 @@ async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
     await settle()
     assert done == [(tmp_path / "b.zip", tmp_path, True)]
     assert reopened == [True]
-    assert page.backup_busy.text.text().startswith("Restored: 120 message")
+    assert page.backup_busy.text.text().startswith("Restored: 5 workflows, 120 messages")
 
 
 async def test_export_and_import_of_everything(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_export_and_import_of_everything(window: SettingsWindow, atelier: 
     atelier.set("data", "export_jsonl", SimpleNamespace(counts={"workflow": 2}))
     page.export_to(tmp_path)
     await settle()
-    assert page.move_busy.text.text() == "Exported: 2 workflow."
+    assert page.move_busy.text.text() == "Exported: 2 workflows."
     atelier.set("data", "import_jsonl", SimpleNamespace(counts={}))
     page.import_from(tmp_path)
     await settle()

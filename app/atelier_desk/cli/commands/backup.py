@@ -76,6 +76,7 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
 
 def _print(out: Output, info: BackupInfo, done: str) -> None:
     from atelier_desk.cli.output import data, line
+    from atelier_desk.row_words import rows_in_words
 
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
@@ -85,6 +86,5 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
     for name in info.damaged:
         out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
     line(out, done)
-    for table, count in sorted(info.counts.items()):
-        if count:
-            line(out, f"  {table}: {count}")
+    for words in rows_in_words(info.counts):
+        line(out, f"  {words}")

@@ -11,7 +11,7 @@ from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.wording import number, size
+from atelier_desk.desktop.panes.wording import size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.page import SettingsPage
@@ -19,6 +19,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import N_, _
+from atelier_desk.row_words import rows_in_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -183,7 +184,7 @@ def _damaged(name: str) -> str:
 
 
 def _counts(info: Any) -> str:
-    """``5 workflow, 120 message … (3.2 MB)`` of whatever has counts and perhaps a size."""
-    parts = ", ".join(f"{number(count)} {table}" for table, count in sorted(info.counts.items()) if count)
+    """``5 workflows, 120 messages … (3.2 MB)`` of whatever has counts and perhaps a size."""
+    parts = ", ".join(rows_in_words(info.counts))
     total = getattr(info, "size", 0)
     return f"{parts or _('nothing')} ({size(total)})" if total else parts or _("nothing")
