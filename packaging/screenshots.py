@@ -177,7 +177,7 @@ class Photographer:
 
     async def look(self, mode: str, scale: int) -> None:
         """Change theme and font scale, and wait until the window shows them."""
-        await self.bridge.call(lambda a: a.settings.update(theme=mode, font_scale=scale))
+        await self.bridge.engine.settings.update(theme=mode, font_scale=scale)
         await self.until(lambda: theme().tokens.name == mode and round(theme().scale * 100) == scale)
         await asyncio.sleep(0.3)
 
@@ -193,7 +193,7 @@ class Photographer:
         await self.until(lambda: chat.composer._enabled)
         await self.send(str(words["ask"]))
         await self.until(lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3)
-        await self.bridge.call(lambda a: add_tasks(a, language, chat.workflow_id))
+        await add_tasks(self.bridge.engine, language, chat.workflow_id)
         await asyncio.sleep(1)
         for name, _language, mode, scale in self.shots:
             await self.look(mode, scale)
@@ -203,7 +203,7 @@ class Photographer:
         await self.send(str(words["ask"]))
         await self.until(lambda: self.window.presenter.dialog is not None)
         self.save(f"question-light-{language}")
-        await self.bridge.call(lambda a: a.settings.update(theme="dark"))
+        await self.bridge.engine.settings.update(theme="dark")
         await self.until(lambda: theme().tokens.dark)
         self.save(f"question-dark-{language}")
 

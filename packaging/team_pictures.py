@@ -86,6 +86,7 @@ class Team:
     def __init__(self, language: str) -> None:
         self.words = words = WORDS[language]
         self.gate = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
         tasks = [{"agent_id": name, "prompt": job} for name, job in zip(words["names"], words["jobs"], strict=True)]
         batch = ToolCall(id="p1", name="ParallelTasksTool", arguments={"operation": "execute_batch", "tasks": tasks})
         spawn = ToolCall(
@@ -119,7 +120,13 @@ class Team:
                 model.gate = self.gate
         return model
 
+    def release(self) -> None:
+        """Let those that stopped go on; from another thread than the engine's."""
+        assert self.loop is not None
+        self.loop.call_soon_threadsafe(self.gate.set)
+
     def factory(self, config: AgentConfig) -> ScriptedModel:
+        self.loop = asyncio.get_running_loop()
         return self.models[config.name]
 
     async def hire(self, atelier: Any, language: str) -> None:
@@ -159,7 +166,7 @@ class TeamPictures:
         self.window.rail.docks["timeline"].close()
         await self.shoot("agent", self.open_fourth)
         chat.leave_agent()
-        await self.bridge.call(lambda a: self.team.gate.set())
+        self.team.release()
         await self.by.until(lambda: chat.view.entries[-1].content == self.team.words["end"])
         self.window.rail.show_pane("context")
         await self.shoot("context")
@@ -182,7 +189,7 @@ class TeamPictures:
 
     async def allow(self) -> None:
         [request] = self.window.presenter.approvals.pending()
-        await self.bridge.call(lambda a: a.approvals.approve(request.id))
+        await self.bridge.engine.approvals.approve(request.id)
         await self.by.until(lambda: all(each.id != request.id for each in self.window.presenter.approvals.pending()))
 
     async def shoot(self, scene: str, before: Callable[[], object] | None = None) -> None:
