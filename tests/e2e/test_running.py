@@ -51,6 +51,7 @@ def test_a_message_sent_meanwhile_is_queued(open_desk: OpenDesk) -> None:
     desk.send("Second")
     desk.until(lambda: len(desk.all("user-message")) == 2, "both messages are shown")
     assert desk.find("chat-input", QPlainTextEdit).toPlainText() == ""
+    desk.until(lambda: not any(entry.pending for entry in desk.window.chat.view.entries), "the second has reached the engine")
     desk.engine(lambda a: gate.set())
     desk.last_reply("The second answer.")
     desk.wait_done()
