@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -189,9 +189,10 @@ async def test_a_person_who_was_faster_than_the_timeout_wins(engine: Engine, mon
 
 
 async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine) -> None:
-    for _ in range(2):
+    for scope in (ApprovalScope.ALWAYS, cast(ApprovalScope, "always")):
         asked = await engine.asked()
-        await engine.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
+        await engine.approvals.approve(asked.id, scope=scope)
+        assert len(await engine.approvals.rules()) == 1
     tool = AllowRule(what="tool", target="CalculatorTool")
     assert await engine.approvals.rules() == (tool,)
     assert engine.runs.decided[0][1].rule == tool

@@ -70,6 +70,7 @@ class ApprovalService:
         """
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
+        scope = ApprovalScope(scope)  # a word from a script must not be taken without its rule
         chosen = _rule_for(asked, scope, rule)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
         return await self.get(approval_id)
