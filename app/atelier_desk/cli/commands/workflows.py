@@ -114,6 +114,8 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
                 ),
                 "warn",
             )
+        for name in await atelier.workflows.left_out_files(arguments.id):
+            out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
     if out.json and arguments.format == "md":
         from atelier_desk.cli.output import data
 
@@ -126,8 +128,16 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.progress import noted_when_slow
 
-    imported = await atelier.workflows.import_(await read_text(out, arguments.file), arguments.on_conflict)
+    text = await read_text(out, arguments.file)
+    steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
+    async with noted_when_slow(out, steps["checking"]) as say:
+        imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
+    for folder in imported.folders:
+        out.note(
+            _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
+        )
     if out.json:
         data(out, {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")})
         return 0
