@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
@@ -11,6 +11,15 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Run, ToolExecution
+
+
+class Rename(NamedTuple):
+    """A workflow's new name, and whom it is from: another name than ``old`` that it got meanwhile stays, and so does one a person gave it
+    unless the new one is a person's, too."""
+
+    old: str
+    new: str
+    by: str
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,7 @@ class Commit:
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks: ids of tasks that are gone.
-        rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
+        rename: of the workflow.
         rules: what is allowed from now on; they belong to no workflow.
     """
 
@@ -38,7 +47,7 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
-    rename: tuple[str, str] | None = None
+    rename: Rename | None = None
     rules: tuple[AllowRule, ...] = ()
 
     of: str = ""
