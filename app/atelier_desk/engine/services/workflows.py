@@ -74,13 +74,22 @@ class WorkflowService:
 
     async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
-        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
+        by_person = bool(name.strip())
+        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields = {"id": id} if id else {}
+        fields: dict[str, str] = {"id": id} if id else {}
         workflow = checks.build(
-            Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now, **fields
+            Workflow,
+            _("workflow"),
+            name=given,
+            named_by="person" if by_person else "",
+            agent_id=agent_id,
+            folders=folders,
+            created_at=now,
+            updated_at=now,
+            **fields,
         )
         await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
@@ -90,10 +99,30 @@ class WorkflowService:
         """The workflow; ``NotFoundError`` when there is none."""
         return await self._context.repos.workflows.get(workflow_id)
 
-    async def list(self, search: str = "", limit: int = limits.LIST_DEFAULT, offset: int = 0, *, deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; ``search`` filters by name."""
+    async def list(
+        self,
+        search: str = "",
+        limit: int = limits.LIST_DEFAULT,
+        offset: int = 0,
+        *,
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed; ``search`` filters by name. See ``WorkflowRepository.list`` for the others."""
         checks.page(limit, offset)
-        return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+        only = {"archived": archived, "filed": filed, "collection": collection}
+        found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
+        return found
+
+    async def collections(self) -> builtins.list[tuple[str, int]]:
+        """The folders of the list, by name, each with how many workflows it has."""
+        return await self._context.repos.workflows.collections()
+
+    async def archived_count(self) -> int:
+        """How many workflows are put away."""
+        return await self._context.repos.workflows.archived()
 
     async def latest(self) -> Workflow:
         """The workflow in which something happened last.
@@ -107,7 +136,31 @@ class WorkflowService:
         return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
-        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
+        """A name a person gave: no model replaces it."""
+        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
+
+    async def suggest_title(self, workflow_id: str) -> Workflow:
+        """Ask its model what it is about, and take the answer as its name; the first message's words when there is no good one.
+
+        Raises:
+            UsageError: nothing was said in it, or the limits of its agent have no room for the request.
+            ProviderError: the model cannot be asked.
+        """
+        return await self._context.runs.titles.suggest(workflow_id)
+
+    async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
+        """Put it away, or take it out again."""
+        return await self._update(workflow_id, archived=archived)
+
+    async def move(self, workflow_id: str, collection: str) -> Workflow:
+        """Into a folder of the list, which need not exist; an empty name takes it out of its own. ``set_folders`` is another thing."""
+        name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
+        return await self._update(workflow_id, collection=name)
+
+    async def set_unread(self, workflow_id: str, unread: bool) -> None:
+        """Mark it as ended out of sight, or as seen."""
+        if (await self.get(workflow_id)).unread is not unread:
+            await self._update(workflow_id, unread=unread)
 
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
