@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
 from atelier_desk.desktop.actions import ActionRegistry
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
@@ -61,9 +62,11 @@ class MainWindow(Translated, WindowActions):
         self.middle.addWidget(self.chat)
         self.pages = control(QStackedWidget(self), look="middle")
         self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.opening = OpeningPage(self)
+        self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
-        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
+        self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
@@ -125,12 +128,12 @@ class MainWindow(Translated, WindowActions):
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
+        self.pages.setCurrentWidget(self.middle)
         view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
         if view:
             self.chat.open_workflow(view)
@@ -157,7 +160,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
-        self.pages.setCurrentWidget(self.middle)
+        self.pages.setCurrentWidget(self.opening)
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
