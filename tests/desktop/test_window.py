@@ -37,6 +37,7 @@ class Program:
         )
         self.bridge = FakeBridge(self.engine)
         self.window = MainWindow(self.bridge)
+        self.window.prepare()
         qtbot.addWidget(self.window)
         self.window.show()
 

@@ -115,6 +115,7 @@ class Program(QObject):
         self._take_signals()
         self._closed = asyncio.Event()
         self.bridge.start_engine()
+        self.window.prepare()
         with loop:
             loop.run_until_complete(self._closed.wait())
         self.bridge.wait_closed(PROGRAM_ENDS_S)
