@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -78,6 +80,20 @@ class ProviderConfig(Model):
         if len(query) != 1 or query[0][0].lower() != "api-version":
             return data
         return {**data, "base_url": urlunsplit(parts._replace(query="")), "api_version": query[0][1]}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDraft:
+    """A server as a form has it, to be tried before anything of it is stored.
+
+    Attributes:
+        key: a key that was typed; empty for the one that is kept under the configuration's name, if any.
+        headers: values of request headers that were typed, by name.
+    """
+
+    config: ProviderConfig
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class ModelInfo(Model):

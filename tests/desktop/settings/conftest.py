@@ -47,7 +47,7 @@ class Engine(FakeAtelier):
                 "models": lambda name: [info for info in models if info.provider == name],
                 "detect": [],
                 "keeps_keys": True,
-                "test": ProviderHealth(ok=True, latency_ms=12, models=1),
+                "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
             models={"list": models, "catalogue": [], "downloads": []},
