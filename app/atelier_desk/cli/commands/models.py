@@ -29,18 +29,16 @@ def register(add: Adder) -> None:
     edit = group.command("edit", _("correct what is known of a model; what is not named stays as it is"), "models:edit", needs=DATABASE)
     edit.add_argument("provider", metavar="PROVIDER")
     edit.add_argument("model", metavar="MODEL")
+    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("tokens it can see"))
     edit.add_argument(
-        "--window", metavar="N", type=number(int, least=1, name="--window"), dest="context_window", help=_("tokens it can see")
-    )
-    edit.add_argument(
-        "--max-output", metavar="N", type=number(int, least=1, name="--max-output"), dest="max_output_tokens",
+        "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
         help=_("most tokens of a reply"),
     )  # fmt: skip
     for option, dest, help in (
         ("--price-in", "price_input", _("US dollars for a million tokens it reads")),
         ("--price-out", "price_output", _("US dollars for a million tokens it writes")),
     ):
-        edit.add_argument(option, metavar="USD", type=number(float, least=0, name=option), dest=dest, help=help)
+        edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
     edit.add_argument("--label", metavar="TEXT", help=_("how it is called here"))
     for option, dest, help in (
         ("--tools", "supports_tools", _("whether it can call tools")),

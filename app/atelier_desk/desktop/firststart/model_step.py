@@ -92,6 +92,8 @@ class ModelStep(Step):
             fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
         grid = QGridLayout(self.other.extra)
         grid.setContentsMargins(0, 4, 0, 4)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
         grid.addWidget(self.url, 0, 0, 1, 2)
         grid.addWidget(self.key, 1, 0)
         grid.addWidget(self.model, 1, 1)
