@@ -101,8 +101,8 @@ class ModelInfo(Model):
 
     Attributes:
         starter: the built-in model that can only do simple, guided requests.
-        source: ``server`` (the server said so), ``profile`` (our table), ``user`` (edited), ``learned`` (the server showed it by refusing a
-            request) or ``assumed``.
+        source: ``server`` (the server said so), ``list`` (the dated list of hosted models), ``profile`` (its name), ``user`` (edited),
+            ``learned`` (the server showed it by refusing a request) or ``assumed``.
     """
 
     provider: str

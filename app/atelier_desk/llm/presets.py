@@ -30,6 +30,7 @@ class Preset:
         needs: what it takes to use it, an English ``N_`` string.
         keys: the page where its keys are made.
         env: the variable that usually holds one.
+        example: for one without an address of its own, what an address looks like.
         hosts: what else its address may be on; of a host that begins with a dot, any below it.
     """
 
@@ -42,6 +43,7 @@ class Preset:
     kind: str = "openai"
     hosts: tuple[str, ...] = ()
     words: str = ""
+    example: str = ""
 
     @property
     def needs_key(self) -> bool:
@@ -72,7 +74,7 @@ PRESETS = (
     Preset("zai", "Z.AI", "https://api.z.ai/api/paas/v4", KEY, "https://z.ai/manage-apikey/apikey-list", "ZHIPU_API_KEY",
            words="glm zhipu"),
     Preset("azure", "Azure OpenAI", "", BOTH, "https://portal.azure.com", "AZURE_API_KEY", hosts=(".openai.azure.com",
-           ".cognitiveservices.azure.com", ".services.ai.azure.com"), words="microsoft gpt"),
+           ".cognitiveservices.azure.com", ".services.ai.azure.com"), words="microsoft gpt", example="https://NAME.openai.azure.com/openai/v1"),
     Preset("ollama", "Ollama", "http://localhost:11434", HERE, kind="ollama", words="local"),
     Preset("lmstudio", "LM Studio", "http://localhost:1234/v1", HERE, words="local"),
     Preset("llama.cpp", "llama.cpp", "http://localhost:8080/v1", HERE, words="local llama-server"),
@@ -88,7 +90,11 @@ def presets() -> list[Preset]:
     own = [entry for entry in provider_types() if not entry.builtin and entry.kind not in known]
     more = [Preset(entry.kind, entry.name or entry.title, entry.url, KEY if entry.needs_key else ADDRESS, kind=entry.kind) for entry in own]
     other = any_server_type()
-    return [*PRESETS, *more, Preset("", "", "", ADDRESS, kind=other.kind, words="openai-compatible other server")]
+    return [
+        *PRESETS,
+        *more,
+        Preset("", "", "", ADDRESS, kind=other.kind, words="openai-compatible other server", example="https://host.example/v1"),
+    ]
 
 
 def preset_of(config: ProviderConfig) -> Preset | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.engine.services.models import ListState
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
@@ -183,19 +186,81 @@ async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, 
     assert opened == ["https://console.x.ai"]
 
 
+async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, find: Find, atelier: Engine) -> None:
+    find("provider-add").click()
+    await settle()
+    QTest.keyClicks(find("preset-search"), "azure")
+    QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert find("provider-url").placeholderText() == "https://NAME.openai.azure.com/openai/v1"
+    assert page.window().focusWidget() is find("provider-url")
+    assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (False, False)
+    QTest.keyClicks(find("provider-url"), "https://lab.openai.azure.com/openai/v1")
+    assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (True, True)
+    assert find("provider-get-key").text() == "Get a key: portal.azure.com"
+
+
+async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
+    names = ["alpha", "beta", "gamma", "delta", "omega", "zeta", "eta"]
+    offered = [ModelInfo(provider="Ollama", name=name, supports_vision=name == "zeta") for name in names]
+    atelier.set("providers", "models", offered)
+    await choose(page, "Ollama")
+    table = find("model-table")
+    shown = lambda: [table.item(row, 1).text() for row in range(table.rowCount())]  # noqa: E731
+    QTest.keyClicks(find("model-search"), "ETA")
+    assert shown() == ["beta", "zeta", "eta"]
+    find("model-search").setText("images")
+    assert shown() == ["zeta"]
+    table.item(0, 0).setCheckState(Qt.CheckState.Checked)
+    await settle()
+    assert atelier.kept.favourite_models == ("Ollama/zeta",)
+    find("model-search").clear()
+    assert shown() == names
+    await page.load()
+    await settle()
+    assert shown() == ["zeta", *(name for name in names if name != "zeta")]
+    table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
+    await settle()
+    assert atelier.kept.favourite_models == ()
+
+
+async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    assert "models.dev" in find("model-list-day").text()
+    assert "7/2/26" in find("model-list-day").text()
+    held = Held(ListState(date(2026, 11, 22), 600, 12))
+    atelier.set("models", "refresh_list", held)
+    find("model-refresh").click()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.running
+    page.refreshing.stop.click()
+    await settle()
+    assert page.refreshing.text.text() == "Stopped."
+    await held.release()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "Up to date: 600 models."
+    assert "11/22/26" in find("model-list-day").text()
+    atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "What it sent is no list."
+
+
 async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     table = find("model-table")
-    assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
-    table.item(0, 1).setText("32,768")
-    table.item(0, 2).setText("0.15")
+    assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
+    table.item(0, 2).setText("32,768")
+    table.item(0, 3).setText("0.15")
     await settle()
     assert atelier.calls("models.edit") == [
         (("Ollama", "qwen3:4b"), {"context_window": 32768}),
         (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
     ]
-    table.item(0, 1).setText("many")
-    assert table.item(0, 1).text() == "40,960"
+    table.item(0, 2).setText("many")
+    assert table.item(0, 2).text() == "40,960"
 
 
 async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
@@ -204,8 +269,8 @@ async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: F
     atelier.set("providers", "models", [learned, plain])
     await choose(page, "Ollama")
     table, forget = find("model-table"), find("model-reset")
-    assert [table.item(row, 0).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
-    assert "refused tool definitions" in table.item(0, 0).toolTip()
+    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
+    assert "refused tool definitions" in table.item(0, 1).toolTip()
     assert not forget.isEnabled()
     table.setCurrentCell(1, 0)
     assert not forget.isEnabled()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk import figures
 from atelier_desk.cli.parser import DATABASE, Adder, number
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
@@ -26,6 +26,12 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
 
+    group.command(
+        "refresh",
+        _("fetch the list of hosted models with their windows and prices anew, from models.dev"),
+        "models:refresh",
+        needs=DATABASE,
+    )
     edit = group.command("edit", _("correct what is known of a model; what is not named stays as it is"), "models:edit", needs=DATABASE)
     edit.add_argument("provider", metavar="PROVIDER")
     edit.add_argument("model", metavar="MODEL")
@@ -79,6 +85,23 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
     print_models(out, models)
     return 1 if arguments.provider and failed else 0
+
+
+async def refresh(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Ctrl-C leaves the old list in use."""
+    from atelier_desk.cli.output import data, line
+
+    state = await atelier.models.refresh_list()
+    if out.json:
+        data(out, {"day": state.day.isoformat(), "models": state.models, "services": state.services})
+        return 0
+    text = ngettext(
+        "The list of hosted models is of {day} now: {n} model of {services} services.",
+        "The list of hosted models is of {day} now: {n} models of {services} services.",
+        state.models, day=state.day.isoformat(), services=state.services,
+    )  # fmt: skip
+    line(out, text)
+    return 0
 
 
 def print_models(out: Output, models: list[ModelInfo]) -> None:

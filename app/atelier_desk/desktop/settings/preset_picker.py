@@ -25,8 +25,8 @@ MOVES = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 6, Qt.Key.K
 
 
 class PresetPicker(QDialog):
-    """``preset-picker``, opened with ``open``. ``chosen(kind, name, url, keys)``: of what it is, its first name and address, and the page
-    where its keys are made."""
+    """``preset-picker``, opened with ``open``. ``chosen(kind, name, url, example)``: what it is, its first name and address, and what an
+    address looks like where it has none."""
 
     chosen = Signal(str, str, str, str)
 
@@ -37,7 +37,6 @@ class PresetPicker(QDialog):
         self.resize(fitting(SIZE, self))
         self._found: list[DetectedServer] = []
         self.field = control(QLineEdit(self), "preset-search", look="search", hint=N_("Search services and programs"))
-        self.field.setClearButtonEnabled(True)
         self.list = control(QListWidget(self), "preset-list", look="plain", name=N_("Services and programs"))
         dress_list(self.list)
         self.take = control(QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self._take)
@@ -66,7 +65,7 @@ class PresetPicker(QDialog):
             about = _("runs on this computer: {url}", url=server.base_url)
             self._add(needle, server.software, about, (server.kind, server.software, server.base_url, ""), "local")
         for preset in presets():
-            row = (preset.kind, preset.title or _("Server"), preset.url, preset.keys)
+            row = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
             title = preset.title or _("Another server")
             self._add(needle if preset.title else "", title, self._about(preset), row, preset.words)  # any other one is always there
         self.list.setCurrentRow(0)

@@ -43,9 +43,10 @@ class ProviderForm(QWidget):
         self.setObjectName("provider-form")
         self._shown: ProviderConfig | None = None
         self._persistent = True
+        self._example = ""
         self.name = control(QLineEdit(self), "provider-name")
         self.kind = control(ComboBox(self), "provider-kind")
-        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData() or "")))
+        self.url = control(QLineEdit(self), "provider-url", hint=lambda: self._example or usual_url(str(self.kind.currentData() or "")))
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
@@ -79,7 +80,7 @@ class ProviderForm(QWidget):
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; ``persistent`` is whether keys outlive the program."""
-        self._shown, self._persistent = config, persistent
+        self._shown, self._persistent, self._example = config, persistent, ""
         local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
         self.name.setReadOnly(config is not None)
@@ -101,13 +102,20 @@ class ProviderForm(QWidget):
         for number, button in enumerate(buttons):
             self._beside.insertWidget(number, button)
 
+    def complete(self) -> bool:
+        """Whether there is enough to be tried and saved."""
+        return bool(self.name.text().strip()) and not (self._example and not self.url.text().strip())
+
     def preset(self) -> Preset | None:
         """The service that the address is one of."""
+        if not self.complete():
+            return None
         kind = self._shown.kind if self._shown is not None else str(self.kind.currentData())
         return preset_of(ProviderConfig(name="x", kind=kind, base_url=self.url.text().strip()[:2048]))
 
-    def prefill(self, kind: str, name: str, url: str) -> None:
-        """A new provider with what is known of it."""
+    def prefill(self, kind: str, name: str, url: str, example: str = "") -> None:
+        """A new provider with what is known of it; ``example`` is what an address looks like where one must be given."""
+        self._example = example
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
         self.url.setText(url)

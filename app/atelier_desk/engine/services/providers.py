@@ -16,7 +16,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
-from atelier_desk.llm.registry import builtin_type, provider_type
+from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.trial import Trial
@@ -92,12 +92,13 @@ class ProviderService:
 
     async def models(self, name: str) -> builtins.list[ModelInfo]:
         """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
+        config = await self.get(name)
         offered = await (await self.provider(name)).list_models()
         stored = {info.name: info for info in await self._context.repos.models.list(name)}
         if not offered:
-            kind = (await self.get(name)).kind
-            offered = [merge_profile(kind, ModelInfo(provider=name, name=model)) for model in stored]
-        return [with_learned(info, stored.get(info.name)) for info in offered]
+            offered = [merge_profile(config.kind, ModelInfo(provider=name, name=model), own=is_own(config)) for model in stored]
+        listed = await self._context.models.listed()
+        return [with_learned(listed.applied(config, info), stored.get(info.name)) for info in offered]
 
     async def test_draft(self, draft: ProviderDraft) -> ProviderHealth:
         """``test`` for a server that is not stored, or not as it is in the form; nothing of it is kept."""

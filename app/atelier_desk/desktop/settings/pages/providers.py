@@ -5,31 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QDate, QLocale, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.model_table import ModelTable
+from atelier_desk.desktop.settings.model_table import ModelTable, key_of
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.registry import find
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.models import ListState
+
+
+FEW = 6
+"""Up to this many models need no search."""
 
 
 def health_text(health: ProviderHealth) -> str:
@@ -55,6 +61,9 @@ class ProvidersPage(SettingsPage):
         self._adding = False
         self._persistent = True
         self._keys = ""
+        self._found: list[ModelInfo] = []
+        self._favourites: tuple[str, ...] = ()
+        self._list: ListState | None = None
         card = self.section(N_("MODEL SERVERS"))
         self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
@@ -65,12 +74,20 @@ class ProvidersPage(SettingsPage):
         self._build_form()
         models = self.section(N_("MODELS"))
         self._models_card = models
-        self.models = ModelTable(self._edit_model, self)
-        models.body.addWidget(self.models)
+        self.find_model = control(
+            QLineEdit(self), "model-search", look="search", hint=N_("Search models: a name, tools, images, reasoning")
+        )
+        self.models = ModelTable(self._edit_model, self._star, self)
+        self.find_model.textChanged.connect(self.models.filter)
+        fill(models.body, self.find_model, self.models)
         self.reset = control(QPushButton(self), "model-reset", N_("Forget what was changed or learned"), look="quiet", on=self._reset_model)
         self.reset.setEnabled(False)
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
+        self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
+        self.refresh = control(QPushButton(self), "model-refresh", N_("Refresh windows and prices"), on=self._refresh)
+        self.refreshing = Busy(self)
+        fill(models.body, fill(QHBoxLayout(), (self.list_day, 1), self.refresh, spacing=12), self.refreshing)
         downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")
@@ -114,6 +131,8 @@ class ProvidersPage(SettingsPage):
     async def load(self) -> None:
         self._providers = await self.bridge.engine.providers.list()
         self._persistent = await self.bridge.engine.providers.keeps_keys()
+        self._favourites = (await self.bridge.engine.settings.get()).favourite_models
+        self._tell_day(await self.bridge.engine.models.list_state())
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
@@ -180,8 +199,48 @@ class ProvidersPage(SettingsPage):
         self._form_heading.setText(config.name.upper() if config else _("NEW PROVIDER"))
         self._check()
 
+    def _show_models(self) -> None:
+        self.find_model.setVisible(len(self._found) > FEW)
+        self.models.show_models(self._found, self._favourites)
+        self._check_model()
+
+    def _star(self, info: ModelInfo, on: bool) -> None:
+        """Kept at once; the row moves when the page is shown next, not under the pointer."""
+        kept = [each for each in self._favourites if each != key_of(info)]
+        self._favourites = (*kept, key_of(info)) if on else tuple(kept)
+        self.jobs.start(self.bridge.engine.settings.update(favourite_models=self._favourites))
+
+    def _refresh(self) -> None:
+        """Fetch the list of hosted models anew."""
+
+        async def job() -> None:
+            try:
+                state: ListState = await self.bridge.engine.models.refresh_list()
+            except Exception as error:
+                self.refreshing.note(error_text(error), "error")
+                return
+            self._tell_day(state)
+            self.refreshing.note(ngettext("Up to date: {n} model.", "Up to date: {n} models.", state.models), "ok")
+            await self._load_models(self._chosen)
+
+        fetching = self.jobs.once("refresh", job)
+        if fetching is not None:
+            self.refreshing.watch(fetching, N_("Fetching the list from models.dev…"))
+
+    def _tell_day(self, state: ListState) -> None:
+        self._list = state
+        say(self.list_day, self._day_text)
+
+    def _day_text(self) -> str:
+        """What stands in the table where nobody entered anything and the server says nothing."""
+        if self._list is None:
+            return ""
+        day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
+        return _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
+
     async def _load_models(self, name: str) -> None:
-        self.models.show_models([])
+        self._found = []
+        self._show_models()
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
@@ -189,8 +248,8 @@ class ProvidersPage(SettingsPage):
                 self.busy.note(error_text(error), "warn")
             return
         if name == self._chosen and not self._adding:
-            self.models.show_models(models)
-            self._check_model()
+            self._found = models
+            self._show_models()
 
     def _edited(self) -> None:
         """What is being tested, or was, is not what the form says any more."""
@@ -201,7 +260,8 @@ class ProvidersPage(SettingsPage):
     def _check(self) -> None:
         config = self.current()
         edited = self._adding or self.form.edited()
-        self.save.setEnabled(edited and (not self._adding or bool(self.form.name.text().strip())))
+        self.save.setEnabled(edited and self.form.complete())
+        self.test.setEnabled(self.form.complete())
         self.cancel.setEnabled(edited)
         self.forget.setVisible(config is not None and config.has_key)
         preset = self.form.preset()
@@ -219,7 +279,7 @@ class ProvidersPage(SettingsPage):
         if self._busy_with_another():
             return
         picker = PresetPicker(self)
-        picker.chosen.connect(lambda kind, name, url, _keys: self.begin(kind, name, url))
+        picker.chosen.connect(self.begin)
         picker.open()
         self.jobs.start(self._add_found(picker), "detect")
 
@@ -228,8 +288,8 @@ class ProvidersPage(SettingsPage):
         if isValid(picker):
             picker.show_found(found)
 
-    def begin(self, kind: str, name: str, url: str) -> None:
-        """Start the form of a new provider."""
+    def begin(self, kind: str, name: str, url: str, example: str = "") -> None:
+        """Start the form of a new provider; one with an ``example`` of an address needs one."""
         taken = {config.name for config in self._providers}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
         self._adding = True
@@ -237,11 +297,11 @@ class ProvidersPage(SettingsPage):
         self.busy.drop()
         self.use_found.hide()
         self._show_form(None)
-        self.form.prefill(kind, free, url)
+        self.form.prefill(kind, free, url, example)
         self._check()
         preset, entry = self.form.preset(), find(kind)
         wants_key = preset.needs_key if preset is not None else entry is not None and entry.needs_key
-        (self.form.url if not (url or usual_url(kind)) else self.form.key_field if wants_key else self.form.name).setFocus()
+        (self.form.url if example else self.form.key_field if wants_key else self.form.name).setFocus()
         self.reveal(self.save if self.form.isHidden() else self.form)
 
     def _revert(self) -> None:
