@@ -174,7 +174,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
             states[event.run_id] = after
             projection = project(event, before, after, totals)
         totals = totals.after(projection)
-        for stream_event in stream_events(event, projection.chunks, after):
+        for stream_event in stream_events(event, projection.said, after):
             yield stream_event
 
 

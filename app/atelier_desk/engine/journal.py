@@ -30,12 +30,13 @@ from atelier_desk.domain.events.run import (
     event_id,
 )
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.projection.project import Chunk, Projection, Totals, project, project_task
+from atelier_desk.engine.run.projection.project import Projection, Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
@@ -148,7 +149,7 @@ class _Batch:
         self.totals = self.totals.after(projection)
 
 
-def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | None) -> list[StreamEvent]:
+def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | None) -> list[StreamEvent]:
     """The durable stream events of one run event, numbered from its ``stream_from``."""
     return [
         StreamEvent(
@@ -161,10 +162,10 @@ def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | No
             agent_id=state.agent_id if state else "",
             agent_name=state.agent.name if state else "",
             depth=state.depth if state else 0,
-            chunk_type=kind,
-            data=data,
+            chunk_type=payload.chunk,
+            data=payload.said(),
         )
-        for index, (kind, data) in enumerate(chunks)
+        for index, payload in enumerate(said)
     ]
 
 
@@ -354,7 +355,7 @@ class Journal:
                     body=body,
                 )
                 projection = project_task(body)
-                batch.add(event, projection, stream_events(event, projection.chunks, None))
+                batch.add(event, projection, stream_events(event, projection.said, None))
             cancelled = await self._commit(head, batch, _commit(batch, ()))
             self._announce(workflow_id, batch)
         if cancelled:
@@ -483,7 +484,7 @@ class Journal:
         after = reduce(before, event, handle.history)
         projection = project(event, before, after, batch.totals)
         batch.states[handle.run_id] = after
-        batch.add(event, projection, stream_events(event, projection.chunks, after))
+        batch.add(event, projection, stream_events(event, projection.said, after))
 
     def _row(self, handle: RunHandle, state: RunState) -> Run:
         now = self._clock.now()

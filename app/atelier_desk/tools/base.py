@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext
 from atelier_desk.tools.outcomes import AnswerChild, AskParent, AskUser, JoinChildren, NewArtefact, Outcome, StartChildren, ToolResult
@@ -40,6 +41,7 @@ __all__ = [
     "ToolCategory",
     "ToolContext",
     "ToolResult",
+    "Topic",
 ]
 
 
@@ -66,7 +68,7 @@ class Tool(ABC):
         kind: which approval flag its calls fall under; None takes its section's when it is registered.
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
-            empty when there is none, or when the journal announces it already.
+            None when there is none, or when the journal announces it already.
         timeout_s: seconds after which a call is stopped; 0 never stops it.
         awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
         hands_on: its calls name other tools, or hand them on to sub-agents.
@@ -89,7 +91,7 @@ class Tool(ABC):
     kind: ApprovalKind | None = None
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 60.0
-    changes: ClassVar[str] = ""
+    changes: ClassVar[Topic | None] = None
     awaits_external_response: ClassVar[bool] = False
     hands_on: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False

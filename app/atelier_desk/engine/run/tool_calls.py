@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
@@ -28,7 +28,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream.event import ChunkType, Topic
+from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -321,7 +321,7 @@ class ToolCalls:
             if stale:
                 return False
             if tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(cast("Topic", tool.changes), self._handle.workflow_id)
+                self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
@@ -408,10 +408,8 @@ class ToolCalls:
         env, state = self._env, self._handle.current
 
         def progress(percent: int, text: str) -> None:
-            data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
-            if text:
-                data["content"] = text
-            env.publish(self._handle.current, ChunkType.TOOL_PROGRESS, **data)
+            told = ToolProgress(call_id=prepared.call.id, progress=max(0, min(100, percent)), content=text)
+            env.publish(self._handle.current, told)
 
         return ToolContext(
             workflow_id=state.workflow_id,

@@ -247,8 +247,15 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                result = {"tool_call_id": entry.call_id, "name": name, "success": entry.success, "images": entry.shown_images}
-                out.append((ChatMessage(role=Role.TOOL, content=entry.text, **result), entry))
+                result = ChatMessage(
+                    role=Role.TOOL,
+                    content=entry.text,
+                    tool_call_id=entry.call_id,
+                    name=name,
+                    success=entry.success,
+                    images=entry.shown_images,
+                )
+                out.append((result, entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:

@@ -46,7 +46,7 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
 )
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal import Follow, RunHandle
@@ -355,13 +355,13 @@ class ModelCall:
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
                     self.content += delta.content
-                    self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
+                    self._env.publish(state, Token(content=delta.content, message_id=self.message_id))
                 elif isinstance(delta, ReasoningDelta):
                     if delta.all_before:
                         self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
-                    before = {"all_before": True} if delta.all_before else {}
-                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
+                    thought = Reasoning(content=delta.content, message_id=self.message_id, all_before=delta.all_before)
+                    self._env.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
