@@ -74,6 +74,7 @@ class Tool(ABC):
         hands_on: its calls name other tools, or hand them on to sub-agents.
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """
 
@@ -96,6 +97,7 @@ class Tool(ABC):
     hands_on: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
+    abilities: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()
     input: ClassVar[Any]
 
@@ -138,7 +140,11 @@ class Tool(ABC):
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
         return ToolSpec(
-            name=self.name, description=self.description, parameters=parameters_of(self.input), variants=variants_of(self.input)
+            name=self.name,
+            description=self.description,
+            parameters=parameters_of(self.input),
+            variants=variants_of(self.input),
+            abilities=dict(self.abilities),
         )
 
 

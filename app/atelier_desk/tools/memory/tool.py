@@ -78,6 +78,7 @@ class MemoryTool(DescribedTool):
             f"context memories expire after {limits.MEMORY_CONTEXT_DAYS} days",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Remember that I like short answers", {"operation": "add", "type": "user_pref", "content": "I like short answers"}),
         (
