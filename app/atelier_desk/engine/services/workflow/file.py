@@ -78,7 +78,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
         lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
         return [*lines, ""]
     who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
-    lines = [f"## {_plain(who)} · {when}", ""]
+    lines = [f"## {_plain(who)} · {when}" + (" · " + _("pinned") if message.pinned else ""), ""]
     if message.content:
         lines += [message.content, ""]
     lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
