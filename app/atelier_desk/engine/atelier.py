@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.service_list import SERVICES, Services
 from atelier_desk.i18n import N_, set_language
 
 if TYPE_CHECKING:
@@ -41,23 +42,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import RunManager, Who
-    from atelier_desk.engine.services.agents import AgentService
-    from atelier_desk.engine.services.approvals import ApprovalService
-    from atelier_desk.engine.services.data import DataService
-    from atelier_desk.engine.services.inspector import InspectorService
-    from atelier_desk.engine.services.memories import MemoryService
-    from atelier_desk.engine.services.messages import MessageService
-    from atelier_desk.engine.services.models import ModelService
-    from atelier_desk.engine.services.own_tools import OwnToolService
-    from atelier_desk.engine.services.providers import ProviderService
-    from atelier_desk.engine.services.questions import QuestionService
-    from atelier_desk.engine.services.reports import ReportService
-    from atelier_desk.engine.services.settings import SettingsService
-    from atelier_desk.engine.services.stepping import SteppingService
-    from atelier_desk.engine.services.tasks import TaskService
-    from atelier_desk.engine.services.teams import TeamService
-    from atelier_desk.engine.services.tools import ToolService
-    from atelier_desk.engine.services.workflows import WorkflowService
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -69,36 +53,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SERVICES = {
-    "providers": "ProviderService",
-    "models": "ModelService",
-    "workflows": "WorkflowService",
-    "messages": "MessageService",
-    "agents": "AgentService",
-    "tasks": "TaskService",
-    "memories": "MemoryService",
-    "reports": "ReportService",
-    "questions": "QuestionService",
-    "approvals": "ApprovalService",
-    "teams": "TeamService",
-    "inspector": "InspectorService",
-    "settings": "SettingsService",
-    "data": "DataService",
-    "own_tools": "OwnToolService",
-    "tools": "ToolService",
-    "stepping": "SteppingService",
-}
-"""The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
-
-class Atelier:
-    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder.
+class Atelier(Services):
+    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder. Its services, those of
+    ``Services``, are made when they are first used, all of them by ``start``.
 
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, messages, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
-            own_tools, tools, stepping: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -112,23 +74,6 @@ class Atelier:
     gate: WorkflowQuestionGate
     embedder: Embedder | None
     memory_search: MemorySearch
-    workflows: WorkflowService
-    messages: MessageService
-    agents: AgentService
-    providers: ProviderService
-    models: ModelService
-    tasks: TaskService
-    memories: MemoryService
-    reports: ReportService
-    questions: QuestionService
-    approvals: ApprovalService
-    teams: TeamService
-    inspector: InspectorService
-    settings: SettingsService
-    data: DataService
-    own_tools: OwnToolService
-    tools: ToolService
-    stepping: SteppingService
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:

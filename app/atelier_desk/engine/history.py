@@ -10,8 +10,9 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.batch import stream_events
 from atelier_desk.engine.copying import Copier
-from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
+from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried

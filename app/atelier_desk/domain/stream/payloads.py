@@ -131,7 +131,7 @@ class Attachment(Payload):
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``interrupted``, ``output_type`` of a reply."""
+    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``cut_off``, ``output_type`` of a reply."""
 
     message_id: str = ""
     role: str = ""
@@ -141,7 +141,7 @@ class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
     attachments: tuple[Attachment, ...] = optional(())
     finish_reason: str = optional("")
     reasoning: str = optional("")
-    interrupted: bool = optional(False)
+    cut_off: bool = optional(False)
     output_type: str = optional("")
 
 

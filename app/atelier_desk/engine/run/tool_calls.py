@@ -56,8 +56,8 @@ from atelier_desk.tools.validation import InvalidArgumentsError
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED = (
-    "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
+EFFECT_UNKNOWN = (
+    "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it again, "
     "and tell the user about it."
 )
 
@@ -136,13 +136,13 @@ class ToolCalls:
                 group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Finish calls that were cut off: idempotent ones run again, the others are closed as interrupted."""
+        """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
         for call in calls:
             assert call.intent is not None
             if call.intent.idempotent and self._env.registry.has(call.intent.tool):
                 await self._run(call)
             else:
-                await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
+                await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
     def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
         """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""

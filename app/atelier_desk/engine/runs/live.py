@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
+from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.workflow import RunStatus
@@ -318,7 +318,7 @@ async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
     if not partial or not (partial.get("content") or partial.get("reasoning")):
         return []
     return [
-        ReplyInterrupted(
+        ReplyCutOff(
             message_id=str(partial["message_id"]),
             content=str(partial.get("content") or ""),
             reasoning=str(partial.get("reasoning") or ""),

@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -174,19 +174,19 @@ def _sum(usage: Usage) -> payloads.Sum:
     return payloads.Sum(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=round(usage.cost, 8))
 
 
-@on(ReplyInterrupted)
-def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
+@on(ReplyCutOff)
+def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
     _count(at, body.usage, out)
     if not (body.content or body.reasoning):
         # Nothing to show: all that had come were pieces of a call.
         return
-    out.said.append(_reply(body.message_id, body.content, interrupted=True))
+    out.said.append(_reply(body.message_id, body.content, cut_off=True))
     out.messages.append(
         message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
-            kind="interrupted",
+            kind="cut_off",
             content=body.content,
             reasoning=body.reasoning,
             usage=body.usage,
@@ -408,7 +408,7 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
 def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
     """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
     out.said.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
-    out.messages.append(notice(at, "run_interrupted", ended=body.ended or ""))
+    out.messages.append(notice(at, "run_interrupted", ended=body.ended))
     out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
 
 

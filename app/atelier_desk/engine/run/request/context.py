@@ -239,7 +239,7 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
 
     def close() -> None:
         for call_id, name in open_calls.items():
-            text = '{"success": false, "error": "This call was interrupted; its effect is unknown."}'
+            text = '{"success": false, "error": "This call was cut off; its effect is unknown."}'
             out.append((ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None))
         open_calls.clear()
 
