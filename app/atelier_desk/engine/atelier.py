@@ -305,8 +305,8 @@ class Atelier(Services):
         return stored.config, stored.id
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
-        From now on the model names workflows after their first answer.
+        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors or past their time, deleted workflows
+        past their undo. From now on the model names workflows after their first answer.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
@@ -316,6 +316,7 @@ class Atelier(Services):
             self.memories.start_reembed()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
+        await self.repos.memories.delete_expired()
 
     async def check_up(self) -> list[Check]:
         """Look whether everything is as it should be; see ``doctor.checks``."""
