@@ -133,31 +133,19 @@ class Atelier(Services):
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
             UsageError: both a folder and ``temporary``.
         """
-        if temporary:
-            from atelier_desk.engine.asking import temporary_folder
-            from atelier_desk.llm.secrets import KeyVault
+        async with AsyncExitStack() as opened:
+            if temporary:
+                from atelier_desk.engine.asking import temporary_folder
+                from atelier_desk.llm.secrets import KeyVault
 
-            if data_dir is not None:
-                raise UsageError(N_("A temporary Atelier has a folder of its own: leave data_dir out."))
-            async with (
-                temporary_folder() as folder,
-                cls.open(
-                    folder,
-                    clock=clock,
-                    model_factory=model_factory,
-                    embedder=embedder,
-                    vault=vault or KeyVault(session=True),
-                    fsync=bool(fsync),
-                    fault=fault,
-                    language=language,
-                ) as opened,
-            ):
-                yield opened
-            return
-        atelier = cls(clock or SystemClock())
-        atelier._given = (model_factory, embedder, fault)
-        await atelier._open_store(data_dir, vault, fsync, accept_loss)
-        try:
+                if data_dir is not None:
+                    raise UsageError(N_("A temporary Atelier has a folder of its own: leave data_dir out."))
+                data_dir = await opened.enter_async_context(temporary_folder())
+                vault, fsync = vault or KeyVault(session=True), bool(fsync)
+            atelier = cls(clock or SystemClock())
+            atelier._given = (model_factory, embedder, fault)
+            await atelier._open_store(data_dir, vault, fsync, accept_loss)
+            opened.push_async_callback(atelier._close)
             await atelier._take_settings(fsync, language, start)
             from atelier_desk.storage.at_work import at_work
 
@@ -165,8 +153,6 @@ class Atelier(Services):
                 # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
                 await atelier.start()
             yield atelier
-        finally:
-            await atelier._close()
 
     # -- running -------------------------------------------------------------------------------------------------------------------
 
