@@ -123,7 +123,7 @@ class MainWindow(Translated, WindowActions):
         self.prepare()
         self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
-        self.presenter.set_notifications(settings.notifications)
+        self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()

@@ -25,7 +25,8 @@ class ProgressReporter:
         self._env = env
         self._live = live
         self._told: dict[str, float] = {}
-        self._tools: dict[str, str] = {}
+        self._tools: dict[str, tuple[str, str]] = {}
+        """By run: the tool that runs, and its name for people."""
         self._due: dict[str, asyncio.Task[None]] = {}
         self._unsubscribe = env.bus.subscribe(self._note)
 
@@ -42,7 +43,8 @@ class ProgressReporter:
             self._forget(event.run_id)
             return
         if event.chunk_type is ChunkType.TOOL_START:
-            self._tools[event.run_id] = str(event.data.get("tool", ""))
+            title = event.data.get("presentation", {}).get("title", "")
+            self._tools[event.run_id] = str(event.data.get("tool", "")), str(title)
         elif event.chunk_type is ChunkType.TOOL_END:
             self._tools.pop(event.run_id, None)
         if event.chunk_type not in TOLD or event.run_id in self._due:
@@ -81,7 +83,7 @@ class ProgressReporter:
             "cost": round(total.cost, 8),
         }
         if run_id in self._tools:
-            data["current_tool"] = self._tools[run_id]
+            data["current_tool"], data["current_title"] = self._tools[run_id]
         progress = plan_progress(live.handle.state)
         if progress is not None:
             data["progress"] = progress
