@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
+    from atelier_desk.engine.services.usage import UsageService
     from atelier_desk.engine.services.workflows import WorkflowService
 
 
@@ -51,6 +52,7 @@ class EngineCalls(Protocol):
     own_tools: OwnToolService
     tools: ToolService
     stepping: SteppingService
+    usage: UsageService
 
     async def go_on(self) -> None: ...
 

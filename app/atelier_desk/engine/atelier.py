@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
+    from atelier_desk.engine.services.usage import UsageService
     from atelier_desk.engine.services.workflows import WorkflowService
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
@@ -85,6 +86,7 @@ SERVICES = {
     "own_tools": "OwnToolService",
     "tools": "ToolService",
     "stepping": "SteppingService",
+    "usage": "UsageService",
 }
 """The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
@@ -96,7 +98,7 @@ class Atelier:
         bus: stream events and change notices.
         runs: starts and steers runs.
         workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
-            own_tools, tools, stepping: the services.
+            own_tools, tools, stepping, usage: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -126,6 +128,7 @@ class Atelier:
     own_tools: OwnToolService
     tools: ToolService
     stepping: SteppingService
+    usage: UsageService
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:

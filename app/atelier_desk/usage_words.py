@@ -1,0 +1,18 @@
+"""What usage cost, in words: a price that nobody knows is not nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.figures import cost
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.usage import UsageSum
+
+
+def cost_words(total: UsageSum) -> str:
+    """``$1.25``, ``unknown``, or ``$1.25 + unknown`` where some of it has no known price."""
+    if total.cost is None:
+        return _("unknown")
+    return _("{cost} + unknown", cost=cost(total.cost)) if total.usage.tokens_unpriced else cost(total.cost)
