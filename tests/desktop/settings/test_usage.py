@@ -53,7 +53,7 @@ def choose(box: QComboBox, value: object) -> None:
 def cells(find: Find) -> list[list[str]]:
     table = find("usage-table")
     return [
-        [table.item(row, column).text().replace(NARROW, " ") for column in range(table.columnCount())] for row in range(table.rowCount())
+        [table.item(row, column).toolTip().replace(NARROW, " ") for column in range(table.columnCount())] for row in range(table.rowCount())
     ]
 
 
@@ -67,6 +67,7 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         ["2", "1,000", "500", "100", "$0.50", "1.5 s"],
         ["6", "21,300", "10,650", "2,130", "$2.50 + unknown", "4.5 s"],
     ]
+    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "$2.50 + ?"]
     assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of replying"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()

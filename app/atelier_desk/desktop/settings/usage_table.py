@@ -10,20 +10,18 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.domain.usage import UsageGroup, UsageSum
-from atelier_desk.figures import duration, number
+from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _
 from atelier_desk.usage_words import cost_words
 
 LEAST_ROWS, MOST_ROWS = 3, 14
 """Rows it is high; more are scrolled."""
-NAME = 120
-"""Least width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class UsageTable(Translated, QTableWidget):
-    """``usage-table``. ``show_groups`` fills it; ``named`` says what a group is called."""
+    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called."""
 
     def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
         super().__init__(0, 7, parent)
@@ -59,12 +57,13 @@ class UsageTable(Translated, QTableWidget):
         for row, (name, total) in enumerate(rows):
             usage = total.usage
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
-            texts = (name, *map(number, counts), cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
-            for column, text in enumerate(texts):
+            whole = (name, *map(number, counts), cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
+            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), whole[-1])
+            for column, (text, said) in enumerate(zip(shown, whole, strict=True)):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(RIGHT if column else LEFT)
-                if not column:
-                    item.setToolTip(text)
+                item.setToolTip(said)
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
                 if row == len(rows) - 1:
                     item.setFont(theme().font(13, 600))
                 self.setItem(row, column, item)
@@ -72,11 +71,12 @@ class UsageTable(Translated, QTableWidget):
 
     def _fit(self) -> None:
         self.horizontalHeader().setMinimumSectionSize(theme().px(48))
+        self.verticalHeader().setDefaultSectionSize(theme().px(30))
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
         self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4)
 
     def retranslate(self) -> None:
-        words = ("", _("Requests"), _("Sent"), _("of it cached"), _("Received"), _("Cost"), _("Time"))
+        words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
         for column, text in enumerate(words):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)
