@@ -136,7 +136,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
         self.sidebar.foot.show_connection("ready")
-        self.presenter.set_notifications(settings.notifications)
+        self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
