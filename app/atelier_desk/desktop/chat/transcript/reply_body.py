@@ -134,8 +134,7 @@ class ReplyBody(QWidget):
 
     def selected_text(self) -> str:
         """What is selected in any of the blocks."""
-        texts = [part.textCursor().selectedText() for part in self.parts if isinstance(part, ProseBlock)]
-        return "\n".join(text.replace("\u2029", "\n").replace("\u2028", "\n") for text in texts if text)
+        return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
@@ -218,10 +217,12 @@ class ReplyBody(QWidget):
         self._counts.append(0)
         self._adopt(part)
 
-    def _watch(self, card: CodeCard) -> None:
-        card.height_changed.connect(lambda: self._on_part_height(card))
+    def _watch(self, part: CodeCard | ProseBlock) -> None:
+        part.height_changed.connect(lambda: self._on_part_height(part))
 
     def _adopt(self, part: Part) -> None:
+        if isinstance(part, ProseBlock):
+            self._watch(part)
         if self._needle:
             part.highlight(self._needle)
         part.show()
