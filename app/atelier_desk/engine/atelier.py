@@ -361,9 +361,11 @@ class Atelier:
 
     async def go_on(self) -> None:
         """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
+        From now on the model names workflows after their first answer.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
+        self.runs.titles.watch()
         await self.runs.resume_all()
         if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
             self.memories.start_reembed()
@@ -508,6 +510,7 @@ class Atelier:
             fault=fault or no_fault,
         )
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.titles.wanted = settings.name_by_model
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

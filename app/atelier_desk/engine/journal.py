@@ -27,6 +27,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     event_id,
 )
 from atelier_desk.domain.stream.event import StreamEvent
@@ -41,7 +42,7 @@ from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit import Commit, Rename
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
@@ -228,10 +229,11 @@ def _state(batch: _Batch, run_id: str) -> RunState:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is
+    not work, and neither is a title."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone)
+    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten)
 
 
 class Journal:
@@ -255,7 +257,7 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> RunState:
         """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
         of the workflow's name (``Commit.rename``), are kept in the same transaction.
@@ -296,7 +298,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:

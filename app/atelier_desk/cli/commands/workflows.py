@@ -1,4 +1,4 @@
-"""``atelier workflows``: list, show, search, export, import, delete, fork and replay."""
+"""``atelier workflows``: list, show, search, title, move, archive, export, import, delete, fork and replay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.atelier import Atelier
 
 STATES = {
@@ -29,6 +30,8 @@ def register(add: Adder) -> None:
     group = add.group("workflows", _("workflows and what belongs to them"))
     listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
+    listing.add_argument("--folder", metavar="NAME", help=_("only those in this folder of the list"))
+    listing.add_argument("--archived", action="store_true", help=_("only those in the archive"))
     listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
     show = group.command("show", _("the messages of a workflow"), "workflows:show", needs=DATABASE)
@@ -37,6 +40,15 @@ def register(add: Adder) -> None:
     search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=50)
+    title = group.command("title", _("name a workflow; without a text its model is asked what it is about"), "workflows:title")
+    add_id(title, "id", "workflow")
+    title.add_argument("text", metavar="TEXT", nargs="?", default="")
+    move = group.command("move", _("put a workflow into a folder of the list"), "workflows:move")
+    add_id(move, "id", "workflow")
+    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("without it, out of its folder"))
+    archive = group.command("archive", _("put a workflow into the archive"), "workflows:archive")
+    add_id(archive, "id", "workflow")
+    archive.add_argument("--undo", action="store_true", help=_("take it out again"))
     export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
     add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
@@ -77,7 +89,8 @@ def register(add: Adder) -> None:
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
-    workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset)
+    only = {"archived": arguments.archived, "collection": arguments.folder}
+    workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset, **only)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in workflows])
         return 0
@@ -123,6 +136,31 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     return 0
 
 
+async def title(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    workflow_id, text = arguments.id, arguments.text
+    service = atelier.workflows
+    return _changed(await (service.rename(workflow_id, text) if text else service.suggest_title(workflow_id)), out)
+
+
+async def move(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _changed(await atelier.workflows.move(arguments.id, arguments.folder), out)
+
+
+async def archive(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _changed(await atelier.workflows.set_archived(arguments.id, not arguments.undo), out)
+
+
+def _changed(workflow: Workflow, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        data(out, workflow.model_dump(mode="json"))
+    else:
+        place = _("archive") if workflow.archived else workflow.collection
+        line(out, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
+    return 0
+
+
 async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     text = await atelier.workflows.export(arguments.id, arguments.format)
     if arguments.format == "json":
@@ -134,6 +172,8 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
                 ),
                 "warn",
             )
+        for name in await atelier.workflows.left_out_files(arguments.id):
+            out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
     if out.json and arguments.format == "md":
         from atelier_desk.cli.output import data
 
@@ -146,8 +186,16 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.progress import noted_when_slow
 
-    imported = await atelier.workflows.import_(await read_text(out, arguments.file), arguments.on_conflict)
+    text = await read_text(out, arguments.file)
+    steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
+    async with noted_when_slow(out, steps["checking"]) as say:
+        imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
+    for folder in imported.folders:
+        out.note(
+            _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
+        )
     if out.json:
         data(out, {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")})
         return 0

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, LimitKind, Retention
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
@@ -146,6 +147,18 @@ class EntryPinned(Event):
     origin: str
     pinned: bool = True
     message_id: str = ""
+
+
+class TitleWritten(Event):
+    """A model was asked what the workflow is about. ``title`` is empty when it gave none that is fit; the request is paid for all the
+    same."""
+
+    type: Literal["title_written"] = "title_written"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    title: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
 
 
 class CompactionUndone(Event):

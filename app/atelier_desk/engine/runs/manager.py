@@ -28,10 +28,12 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_message
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.steering import Steering
+from atelier_desk.engine.runs.titles import Titles
 from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
 from atelier_desk.i18n import N_, language
+from atelier_desk.storage.writing.commit import Rename
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
 
@@ -49,10 +51,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
-    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
+def _rename(row: Workflow, content: str) -> Rename | None:
+    """A workflow that nobody named gets its name from its first message."""
     name = name_from(content) if row.name in placeholders() else ""
-    return (row.name, name) if name else None
+    return Rename(row.name, name, "words") if name else None
 
 
 class RunManager:
@@ -64,6 +66,7 @@ class RunManager:
         steering: pause, resume, step, speak.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
+        titles: names of workflows by the model.
         recovery: runs that a kill or the end of the program cut off.
     """
 
@@ -76,6 +79,7 @@ class RunManager:
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
+        self.titles = Titles(env, self._runs)
         self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
@@ -330,6 +334,7 @@ class RunManager:
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
+        await self.titles.close()
         self._progress.close()
         await self._watch.close()
         await self._runs.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -36,12 +37,18 @@ READ_ATTEMPTS = 10
 DRAFT = limits.MESSAGE
 
 
+ImportStep = Literal["checking", "storing"]
+"""What an import does: until ``storing`` it can be cancelled, and nothing has changed; then it is done to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: ``action`` created, overwritten, renamed or skipped."""
+    """What an import did: ``action`` created, overwritten, renamed or skipped. ``folders`` are those that were granted where the file comes
+    from; a person has to grant them again."""
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +74,22 @@ class WorkflowService:
 
     async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
-        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
+        by_person = bool(name.strip())
+        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields = {"id": id} if id else {}
+        fields: dict[str, str] = {"id": id} if id else {}
         workflow = checks.build(
-            Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now, **fields
+            Workflow,
+            _("workflow"),
+            name=given,
+            named_by="person" if by_person else "",
+            agent_id=agent_id,
+            folders=folders,
+            created_at=now,
+            updated_at=now,
+            **fields,
         )
         await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
@@ -83,10 +99,30 @@ class WorkflowService:
         """The workflow; ``NotFoundError`` when there is none."""
         return await self._context.repos.workflows.get(workflow_id)
 
-    async def list(self, search: str = "", limit: int = limits.LIST_DEFAULT, offset: int = 0, *, deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; ``search`` filters by name."""
+    async def list(
+        self,
+        search: str = "",
+        limit: int = limits.LIST_DEFAULT,
+        offset: int = 0,
+        *,
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed; ``search`` filters by name. See ``WorkflowRepository.list`` for the others."""
         checks.page(limit, offset)
-        return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+        only = {"archived": archived, "filed": filed, "collection": collection}
+        found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
+        return found
+
+    async def collections(self) -> builtins.list[tuple[str, int]]:
+        """The folders of the list, by name, each with how many workflows it has."""
+        return await self._context.repos.workflows.collections()
+
+    async def archived_count(self) -> int:
+        """How many workflows are put away."""
+        return await self._context.repos.workflows.archived()
 
     async def latest(self) -> Workflow:
         """The workflow in which something happened last.
@@ -100,7 +136,31 @@ class WorkflowService:
         return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
-        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
+        """A name a person gave: no model replaces it."""
+        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
+
+    async def suggest_title(self, workflow_id: str) -> Workflow:
+        """Ask its model what it is about, and take the answer as its name; the first message's words when there is no good one.
+
+        Raises:
+            UsageError: nothing was said in it, or the limits of its agent have no room for the request.
+            ProviderError: the model cannot be asked.
+        """
+        return await self._context.runs.titles.suggest(workflow_id)
+
+    async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
+        """Put it away, or take it out again."""
+        return await self._update(workflow_id, archived=archived)
+
+    async def move(self, workflow_id: str, collection: str) -> Workflow:
+        """Into a folder of the list, which need not exist; an empty name takes it out of its own. ``set_folders`` is another thing."""
+        name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
+        return await self._update(workflow_id, collection=name)
+
+    async def set_unread(self, workflow_id: str, unread: bool) -> None:
+        """Mark it as ended out of sight, or as seen."""
+        if (await self.get(workflow_id)).unread is not unread:
+            await self._update(workflow_id, unread=unread)
 
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
@@ -127,9 +187,13 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
-        copy = with_new_ids(await self._collect(workflow_id))
+        file = await self._collect(workflow_id)
+        copy = await in_storage_thread(with_new_ids, file)
+        for part in artefacts_of(file.events):
+            await self._context.repos.artefacts.copy(workflow_id, copy.workflow.id, part)
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
     async def delete(self, workflow_id: str) -> Workflow:
@@ -258,11 +322,12 @@ class WorkflowService:
         return await self._context.repos.workflows.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
-        """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
-        from atelier_desk.engine.services.workflow.file import to_json, to_markdown
+        """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""
+        from atelier_desk.engine.services.workflow.exporting import exported
+        from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
-            return to_json(await self._collect(workflow_id))
+            return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[0]
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
@@ -274,6 +339,12 @@ class WorkflowService:
         is now, and leave out the missing ones."""
         reports = await self._context.repos.reports.list(workflow_id)
         return [report.name for report in reports if not (await self._report_text(report))[1]]
+
+    async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
+        """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
+        from atelier_desk.engine.services.workflow.exporting import exported
+
+        return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
         """Write a file that a tool made and the workflow keeps where a person wants it.
@@ -288,7 +359,12 @@ class WorkflowService:
         except OSError as error:
             raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
-    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
+    async def import_(
+        self,
+        text: str | bytes,
+        on_conflict: OnConflict | str = OnConflict.RENAME,
+        progress: Callable[[ImportStep], None] = lambda step: None,
+    ) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.
 
         It is there whole or not at all. A new workflow with rows whose ids are those of another one's comes as a copy.
@@ -296,29 +372,33 @@ class WorkflowService:
         Raises:
             ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
         """
-        from atelier_desk.engine.services.workflow.importing import check, parse, with_new_ids
+        from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
         size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
         if size > limits.IMPORT_FILE:
             raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
-        file = parse(text)
-        check(file)
+        progress("checking")
+        file, folders = await in_storage_thread(checked, text)
         existing = await self._existing(file.workflow.id)
         if existing is None:
+            progress("storing")
             try:
-                return Imported(await self._write(file), "created")
+                return Imported(await self._write(file), "created", folders)
             except ConflictError as error:
                 if error.code != "taken":
                     raise
         elif rule is OnConflict.SKIP:
             return Imported(existing, "skipped")
         elif rule is OnConflict.OVERWRITE:
+            progress("storing")
             await self._stop(existing.id)
             replaced = await self._write(file, replace=True)
             self._context.gate.forget(existing.id)
-            return Imported(replaced, "overwritten")
-        return Imported(await self._write(with_new_ids(file), name=await self._free_name(file.workflow.name)), "renamed")
+            return Imported(replaced, "overwritten", folders)
+        copy = await in_storage_thread(with_new_ids, file)
+        progress("storing")
+        return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", folders)
 
     async def _existing(self, workflow_id: str) -> Workflow | None:
         try:

@@ -81,16 +81,46 @@ class WorkflowRepository(Repository[Workflow]):
         await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
         return workflow
 
-    async def list(self, *, limit: int = 100, offset: int = 0, search: str = "", deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin."""
-        matching = "AND string::contains(string::lowercase(name), $search)" if search else ""
+    async def list(
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        search: str = "",
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin.
+
+        ``archived``: those that are put away, or those that are not; ``filed``: those in a folder of the list, or those in none;
+        ``collection``: those in this folder. None takes all.
+        """
+        wanted = {"archived": archived, "filed": filed, "collection": collection}
+        only = "".join(f" AND {name} = ${name}" for name, value in wanted.items() if value is not None)
+        if search:
+            only += " AND string::contains(string::lowercase(name), $search)"
         return await self._select(
-            f"WHERE deleted = $deleted {matching} ORDER BY unpinned, recency LIMIT $limit START $offset",
+            f"WHERE deleted = $deleted{only} ORDER BY unpinned, recency LIMIT $limit START $offset",
             deleted=deleted,
             search=search.lower(),
+            **wanted,
             limit=page_size(limit),
             offset=offset,
         )
+
+    async def collections(self) -> builtins.list[tuple[str, int]]:
+        """The folders that have a workflow which is not put away, by name, each with how many."""
+        rows = await self._store.query(
+            "SELECT collection, count() AS n FROM workflow WHERE deleted = false AND archived = false AND filed = true GROUP BY collection"
+        )
+        return sorted(((row["collection"], row["n"]) for row in rows), key=lambda each: (each[0].casefold(), each[0]))
+
+    async def archived(self) -> int:
+        """How many are put away."""
+        rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")
+        return int(rows[0]["n"]) if rows else 0
 
     async def latest(self) -> Workflow | None:
         """The one that was changed last, pinned or not; None when there is none outside the bin."""

@@ -55,11 +55,20 @@ class Gate(Protocol):
     def forget(self, workflow_id: str) -> None: ...
 
 
+class Titles(Protocol):
+    """Who asks models for names of workflows; ``wanted``: after each first answer, too."""
+
+    wanted: bool
+
+    async def suggest(self, workflow_id: str) -> Workflow: ...
+
+
 class RunControl(Protocol):
     """The part of the run manager that services need. ``slots`` is how many runs may work at once, ``inactivity_s`` how many seconds a
     model may be silent."""
 
     slots: int
+    titles: Titles
     inactivity_s: float
 
     def active(self, workflow_id: str) -> str | None: ...
