@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.choices import Choices
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
@@ -90,10 +89,17 @@ class MessageCommands(QObject):
     workflow_made = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, host: TranscriptHost, view: ChatView, pages: TranscriptPages, choices: Choices, parent: QObject
+        self,
+        bridge: Bridge,
+        host: TranscriptHost,
+        view: ChatView,
+        pages: TranscriptPages,
+        models: Callable[[], Sequence[ModelInfo]],
+        parent: QObject,
     ) -> None:
+        """``models`` gives those that can be chosen at the moment."""
         super().__init__(parent)
-        self._bridge, self._host, self._view, self._pages, self._choices = bridge, host, view, pages, choices
+        self._bridge, self._host, self._view, self._pages, self._models = bridge, host, view, pages, models
         self.speaker = Speaker(self)
         self._spoken: bool | None = None
 
@@ -262,7 +268,7 @@ class MessageCommands(QObject):
 
     def _add_models(self, menu: QMenu, entry: Entry) -> None:
         """Every chat model, by provider when there are several; the one that answered is marked."""
-        chat = [info for info in self._choices.models if not info.embedding]
+        chat = [info for info in self._models() if not info.embedding]
         providers = list(dict.fromkeys(info.provider for info in chat))
         for provider in providers:
             under = menu.addMenu(provider) if len(providers) > 1 else menu

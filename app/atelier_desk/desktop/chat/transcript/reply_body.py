@@ -132,6 +132,15 @@ class ReplyBody(QWidget):
         self._needle = needle
         return sum(part.highlight(needle) for part in self.parts)
 
+    def place_of(self, number: int) -> int:
+        """How far below the top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        for part in self.parts:
+            here = part.highlight(self._needle)
+            if number < here:
+                return part.y() + part.place_of(number)
+            number -= here
+        return 0
+
     def selected_text(self) -> str:
         """What is selected in any of the blocks."""
         return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
