@@ -107,6 +107,7 @@ class Run(Model):
         usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
+        deleted_at: when a person deleted the branch it is on; such a run is shown and found nowhere, and can be brought back for a while.
     """
 
     id: str = Field(default_factory=new_id)
@@ -128,6 +129,7 @@ class Run(Model):
     error: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
+    deleted_at: Timestamp | None = None
 
 
 class MessageRole(StrEnum):

@@ -145,6 +145,7 @@ class _Batch:
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.rules += projection.rules
+        self.rows.pins.update(projection.pins)
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
 
@@ -205,6 +206,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
         rules=tuple(batch.rows.rules),
+        pins=batch.rows.pins,
         clear_partial=tuple(clear_partial),
     )
 
@@ -363,8 +365,8 @@ class Journal:
             raise asyncio.CancelledError
         return bodies
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None:
-        """Show the branch that ends with a turn, with the tasks it has, in one transaction.
+    async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
+        """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.
 
         Raises:
             NotFoundError: no such workflow.
@@ -376,7 +378,13 @@ class Journal:
             batch.rows.workflow["head_run_id"] = head_run_id
             await self._take_tasks(workflow_id, head_run_id, batch)
             rows = batch.rows
-            commit = Commit(workflow=rows.workflow, tasks=tuple(rows.tasks), deleted_tasks=tuple(rows.deleted_tasks), of=workflow_id)
+            commit = Commit(
+                workflow=rows.workflow,
+                tasks=tuple(rows.tasks),
+                deleted_tasks=tuple(rows.deleted_tasks),
+                deleted_runs=deleted_runs or {},
+                of=workflow_id,
+            )
             cancelled = await self._commit(head, batch, commit)
             self._announce(workflow_id, batch)
         if cancelled:

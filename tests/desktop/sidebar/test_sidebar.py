@@ -47,6 +47,7 @@ class Column:
                 "duplicate": workflow("z"),
                 "export": "{}",
                 "changed_reports": [],
+                "left_out_files": [],
             }
         )
         self.bridge = FakeBridge(self.engine)
@@ -355,7 +356,7 @@ async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Colu
 
 
 def hit(key: str, kind: str = "message") -> SearchHit:
-    return SearchHit(kind, "c", "Herons", key, 3, "… a heron stands still …")
+    return SearchHit(kind, "c", "Herons", key, 3, "… a heron stands still …", utc_now())
 
 
 async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qtbot: QtBot, column: Column) -> None:

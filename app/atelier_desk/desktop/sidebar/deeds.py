@@ -169,6 +169,12 @@ class Deeds(QObject):
         text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
         return [_(text, name=name) for name in names]
 
+    async def _warnings(self, workflow_id: str) -> list[str]:
+        """What an export does not have, or not as it was."""
+        files = await self._bridge.engine.workflows.left_out_files(workflow_id)
+        left_out = [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
+        return [*await self._changed_reports(workflow_id), *left_out]
+
     def export(self, ids: Ids) -> None:
         """Ask where to, then write JSON or Markdown by the file's ending; of several, JSON files in a folder."""
         found = self.find(ids)
@@ -188,19 +194,19 @@ class Deeds(QObject):
         """Write the export; ``.md`` gives Markdown to read, anything else JSON that can be imported."""
         kind = "md" if path.suffix.lower() == ".md" else "json"
         await write_text(path, await self._bridge.engine.workflows.export(workflow_id, kind))
-        changed = await self._changed_reports(workflow_id) if kind == "json" else []
-        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *changed]))
+        warnings = await self._warnings(workflow_id) if kind == "json" else []
+        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *warnings]))
 
     async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
         """Write each to a file of its own, over none that is there."""
-        changed: list[str] = []
+        warnings: list[str] = []
         for number, each in enumerate(workflows, 1):
             self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=LOOKING_MS)
             path = free_path(folder, file_name(each.name), ".json")
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
-            changed += await self._changed_reports(each.id)
+            warnings += await self._warnings(each.id)
         said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
-        self._toasts.show("\n".join([said, *changed]))
+        self._toasts.show("\n".join([said, *warnings]))
 
     # -- titles -----------------------------------------------------------------------------------------------------------------------
     def suggest_title(self, workflow_id: str) -> None:

@@ -138,13 +138,15 @@ class LimitsRaised(Event):
 class EntryPinned(Event):
     """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
 
-    ``origin`` names the entry: the run and number of the event that made it, joined by a colon.
+    ``origin`` names the entry: the run and number of the event that made it, joined by a colon; empty for a message the model is not sent
+    any more. ``message_id`` is the message of the transcript that shows it, empty when none does.
     """
 
     type: Literal["entry_pinned"] = "entry_pinned"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str
     pinned: bool = True
+    message_id: str = ""
 
 
 class TitleWritten(Event):

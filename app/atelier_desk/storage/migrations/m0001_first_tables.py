@@ -102,6 +102,7 @@ TABLES: dict[str, dict[str, str]] = {
         "error": "string",
         "created_at": "datetime",
         "updated_at": "datetime",
+        "deleted_at": "option<datetime>",
     },
     "run_event": {
         "workflow": WORKFLOW,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest
@@ -34,6 +35,8 @@ class Commit:
         deleted_tasks: ids of tasks that are gone.
         rename: of the workflow.
         rules: what is allowed from now on; they belong to no workflow.
+        pins: by message id, whether it is pinned from now on; one that is not there is left out.
+        deleted_runs: by run id, when it was deleted; None brings it back.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -49,6 +52,8 @@ class Commit:
     deleted_tasks: tuple[str, ...] = ()
     rename: Rename | None = None
     rules: tuple[AllowRule, ...] = ()
+    pins: dict[str, bool] = field(default_factory=dict)
+    deleted_runs: dict[str, datetime | None] = field(default_factory=dict)
 
     of: str = ""
     """The workflow, where no event or row tells it."""
