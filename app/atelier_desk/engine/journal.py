@@ -22,6 +22,7 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     LimitsRaised,
+    QueueChanged,
     RunEvent,
     RunFinished,
     RunResumed,
@@ -143,6 +144,7 @@ class _Batch:
         self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.deleted_messages += projection.deleted_messages
         self.rows.rules += projection.rules
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
@@ -203,6 +205,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         frames=tuple(frames),
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
+        deleted_messages=tuple(batch.rows.deleted_messages),
         rules=tuple(batch.rows.rules),
         clear_partial=tuple(clear_partial),
     )
@@ -226,10 +229,11 @@ def _state(batch: _Batch, run_id: str) -> RunState:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages
+    that wait is not work."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone)
+    return isinstance(body, EntryPinned | CompactionUndone | QueueChanged)
 
 
 class Journal:
@@ -501,6 +505,8 @@ class Journal:
             created_at=state.started_at or now,
         )
         changed = {
+            "agent_id": state.agent_id,
+            "agent_name": state.agent.name,
             "mode": state.mode,
             "status": state.status,
             "usage": state.usage,

@@ -61,6 +61,7 @@ TABLES: dict[str, dict[str, str]] = {
     "workflow": {
         "name": "string",
         "agent_id": "string",
+        "choices": "string",
         "status": "string",
         "head_run": f"option<{RUN}>",
         "stream_seq": "int",

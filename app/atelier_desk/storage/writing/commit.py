@@ -22,7 +22,7 @@ class Commit:
         runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
-        deleted_tasks: ids of tasks that are gone.
+        deleted_tasks, deleted_messages: ids of rows that are gone.
         rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
         rules: what is allowed from now on; they belong to no workflow.
     """
@@ -38,6 +38,7 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
+    deleted_messages: tuple[str, ...] = ()
     rename: tuple[str, str] | None = None
     rules: tuple[AllowRule, ...] = ()
 
