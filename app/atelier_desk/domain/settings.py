@@ -42,6 +42,11 @@ class Settings(Model):
     """How deep agents may start agents; 0 lets none start any."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    favourite_models: tuple[str, ...] = ()
+    """Provider and model joined by a slash; the pickers show them first."""
+    recent_models: tuple[str, ...] = ()
+    """The same of those picked last, the newest first."""
+    favourite_agents: tuple[str, ...] = ()
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
 

@@ -90,7 +90,8 @@ async def _named(atelier: Atelier, arguments: argparse.Namespace) -> UserMessage
     """
     from atelier_desk.domain.errors import UsageError
 
-    waiting: tuple[UserMessage, ...] = await atelier.runs.queued(arguments.workflow)
+    waiting = await atelier.runs.queued(arguments.workflow)
     if arguments.number > len(waiting):
         raise UsageError(N_("{count} messages wait; there is no message {number}."), count=len(waiting), number=arguments.number)
-    return waiting[arguments.number - 1]
+    found: UserMessage = waiting[arguments.number - 1]
+    return found

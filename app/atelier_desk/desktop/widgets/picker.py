@@ -104,7 +104,9 @@ class _Delegate(QStyledItemDelegate):
         if choice.starred is not None:
             right -= side
             name = "star-filled" if choice.starred else "star"
-            painter.drawPixmap(right, inner.center().y() - side // 2, look.pixmap(name, "accent" if choice.starred else "muted", side, ratio))
+            painter.drawPixmap(
+                right, inner.center().y() - side // 2, look.pixmap(name, "accent" if choice.starred else "muted", side, ratio)
+            )
             right -= look.px(6)
         small = look.px(14)
         for icon, _word in reversed(choice.marks):
@@ -338,7 +340,7 @@ class Picker(QPushButton):
         self._show_text()
 
     @property
-    def currentText(self) -> str:  # noqa: N802 - as Qt's own pickers name it
+    def whole_text(self) -> str:
         """What is chosen, whole."""
         return self._whole
 
@@ -384,8 +386,9 @@ class Picker(QPushButton):
         return f"{text} ▾" if text else "▾"
 
     def _show_text(self) -> None:
-        room = max(0, self.width() - self._width(""))
-        text = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room) if room < self._width(self._whole) else self._whole
+        metrics = self.fontMetrics()
+        room = max(0, self.width() - self._width("") - metrics.horizontalAdvance(" "))
+        text = metrics.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
         self.setText(self._shown(text).replace("&", "&&"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
