@@ -56,6 +56,7 @@ class ChatHeader(QWidget):
         self.agents = _picker("agent-select", "chip", self)
         self.models = _picker("model-select", "picker", self)
         self.efforts = _picker("effort-select", "picker", self)
+        self.options = control(IconButton("sliders-horizontal", parent=self), "workflow-options", tip=N_("Workflow settings"))
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
         self.left = control(IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows"))
@@ -68,6 +69,7 @@ class ChatHeader(QWidget):
             self.agents,
             self.models,
             self.efforts,
+            self.options,
             1,
             self.meter,
             self.right,
@@ -152,6 +154,7 @@ class ChatHeader(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.options.setVisible(self.width() >= theme().px(_WIDE))
         self.meter.brief = self.width() < theme().px(_WIDE)
         self.meter.retranslate()
         self._fit()
@@ -161,7 +164,7 @@ class ChatHeader(QWidget):
         look = theme()
         self.efforts.setIcon(look.icon("brain", "muted", 14))
         self.efforts.setIconSize(QSize(look.px(14), look.px(14)))
-        for part in (self.left, self.right, self.agents, self.models, self.efforts):
+        for part in (self.left, self.right, self.options, self.agents, self.models, self.efforts):
             part.setFixedHeight(look.px(_HEIGHT))
         self._fit_soon()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+    from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -121,8 +122,9 @@ class ChatPanel(Translated, QWidget):
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        below = fill(QVBoxLayout(), self._above_composer, self.queue.strip, self.composer, spacing=4)
-        bottom.addLayout(below, 100)
+        self._column = QWidget(self)
+        fill(QVBoxLayout(self._column), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
+        bottom.addWidget(self._column, 100)
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
@@ -134,6 +136,7 @@ class ChatPanel(Translated, QWidget):
         self.view.older_wanted.connect(self._on_older)
         self.composer.sent.connect(self._on_sent)
         self.composer.stopped.connect(self.stop)
+        self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         self.finder.left.connect(self.leave_agent)
@@ -265,6 +268,7 @@ class ChatPanel(Translated, QWidget):
         self.agent_page.open(run_id, message_id)
         self._stack.setCurrentWidget(self.agent_page)
         self.composer.hide()
+        self.queue.strip.cover(True)
         self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
 
     def leave_agent(self) -> None:
@@ -273,6 +277,7 @@ class ChatPanel(Translated, QWidget):
             return
         self.agent_page.leave()
         self.composer.show()
+        self.queue.strip.cover(False)
         self._bottom.setContentsMargins(*_BOTTOM)
         self._show_empty(not self.view.entries)
         self.composer.field.setFocus()
@@ -369,6 +374,28 @@ class ChatPanel(Translated, QWidget):
         workflow_id = self.workflow_id
         self._rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
 
+    def open_settings(self) -> None:
+        """What holds in this workflow alone."""
+        from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
+
+        agent = self.choices.agent
+        if agent is None:
+            return
+        dialog = WorkflowSettings(self.choices.chosen, agent.config, self)
+        dialog.chosen.connect(lambda choices: self.bridge.jobs.start(self._keep_settings(dialog, choices)))
+        dialog.open()
+
+    async def _keep_settings(self, dialog: WorkflowSettings, choices: Choices) -> None:
+        """The dialog stays, with what is typed, when the engine refuses."""
+        from atelier_desk.domain.errors import AtelierError
+
+        try:
+            await self.choices.choose_now(choices)
+        except AtelierError as error:
+            dialog.show_error(error.localized(_))
+        else:
+            dialog.close_done()
+
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
@@ -454,8 +481,9 @@ class ChatPanel(Translated, QWidget):
             self._stack.setCurrentIndex(1 if empty else 0)
 
     def _resize_column(self) -> None:
-        self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
+        self._column.setMaximumWidth(theme().px(CHAT_COLUMN))  # also for what stands above the composer
 
     def retranslate(self) -> None:
+        self.choices.show()
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))

@@ -170,9 +170,8 @@ class PickerMenu(QFrame):
         self._filter("")
         look, screen = theme(), at.screen().availableGeometry()
         metrics = self.fontMetrics()
-        texts = max((metrics.horizontalAdvance(each.text) + look.px(18) * len(each.marks) for each in choices), default=0)
-        details = max((metrics.horizontalAdvance(each.detail) for each in choices), default=0)
-        wanted = max(texts, details) + look.px(92)
+        texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + look.px(18) * len(each.marks) for each in choices)
+        wanted = max(texts, default=0) + look.px(92)
         width = min(max(wanted, at.width(), look.px(_NARROWEST)), look.px(_WIDEST), screen.width() - 16)
         below = at.mapToGlobal(QPoint(0, at.height() + 4))
         above = at.mapToGlobal(QPoint(0, -4))
@@ -379,7 +378,7 @@ class Picker(QPushButton):
     def _width(self, text: str) -> int:
         icon = 0 if self.icon().isNull() else self.iconSize().width() + 4
         self.ensurePolished()
-        return self.fontMetrics().horizontalAdvance(self._shown(text)) + icon + 24
+        return self.fontMetrics().horizontalAdvance(self._shown(text)) + icon + 28
 
     @staticmethod
     def _shown(text: str) -> str:

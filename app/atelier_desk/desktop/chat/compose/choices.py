@@ -33,8 +33,9 @@ def key_of(provider: str, model: str) -> str:
 def describe(info: ModelInfo) -> str:
     """Window and prices of a model as far as they are known: ``128 k · $0.25 / $2.00``."""
     window = [_("{tokens} tokens", tokens=figures.tokens(info.context_window))] if info.context_window else []
-    prices = [figures.cost(each) for each in (info.price_input, info.price_output) if each is not None]
-    return " · ".join([*window, *([" / ".join(prices)] if prices else [])])
+    known = [each for each in (info.price_input, info.price_output) if each is not None]
+    prices = " / ".join(map(figures.cost, known)) if any(known) else _("free")
+    return " · ".join([*window, *([prices] if known else [])])
 
 
 def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
@@ -211,6 +212,16 @@ class WorkflowChoices(QObject):
         if self.workflow_id:
             agent_id = self._agent_id
             self._storing = self._bridge.jobs.start(self._store(self._storing, self.workflow_id, choices, agent_id))
+
+    async def choose_now(self, choices: Choices) -> None:
+        """The same, known to be stored when it returns. Raises what the engine says against it."""
+        await self.stored()
+        workflow_id = self.workflow_id
+        if workflow_id:
+            await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=self._agent_id)
+        if workflow_id == self.workflow_id:
+            self._chosen = choices
+            self.show()
 
     async def _store(self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str) -> None:
         import asyncio

@@ -134,7 +134,7 @@ class QueueStrip(Translated, QFrame):
         self.setObjectName("queue-strip")
         mark(self, "card-sunken")
         self._waiting: tuple[Waiting, ...] = ()
-        self._running = False
+        self._running = self._covered = False
         self.rows: list[WaitingRow] = []
         self.heading = control(ElidedLabel("", self), look="small")
         self.send = control(QPushButton(self), "queue-send", N_("Send"), look="quiet", on=self._send_first)
@@ -163,11 +163,17 @@ class QueueStrip(Translated, QFrame):
         self.rows = [WaitingRow(self, each, place, len(waiting)) for place, each in enumerate(waiting)]
         for row in self.rows:
             self._list.addWidget(row)
+            row.show()  # its height counts at once
             if (text := edited.get(row.waiting.message_id)) is not None:
                 row.edit_on(text)
-        self.setVisible(bool(waiting))
+        self.cover(self._covered)
         self._say()
         self.fit()
+
+    def cover(self, covered: bool) -> None:
+        """Whether something else stands in the place of the conversation and its composer."""
+        self._covered = covered
+        self.setVisible(bool(self._waiting) and not covered)
 
     def set_running(self, running: bool) -> None:
         """Whether they are sent by themselves, when the turn at work is over."""
