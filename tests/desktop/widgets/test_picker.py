@@ -30,6 +30,7 @@ def picker(qtbot: QtBot) -> Iterator[Picker]:
     window.resize(300, 60)
     window.show()
     yield made
+    window.close()
 
 
 def opened(picker: Picker) -> PickerMenu:

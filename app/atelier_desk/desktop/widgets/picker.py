@@ -386,6 +386,9 @@ class Picker(QPushButton):
 
     def _show_text(self) -> None:
         metrics = self.fontMetrics()
+        if self.width() >= self._width(self._whole):
+            self.setText(self._shown(self._whole).replace("&", "&&"))
+            return
         room = max(0, self.width() - self._width("") - metrics.horizontalAdvance(" "))
         text = metrics.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
         self.setText(self._shown(text).replace("&", "&&"))

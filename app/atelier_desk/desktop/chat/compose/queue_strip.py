@@ -182,7 +182,9 @@ class QueueStrip(Translated, QFrame):
 
     def _say(self) -> None:
         count = len(self._waiting)
-        if self._running:
+        if not count:
+            self.heading.setText("")
+        elif self._running:
             self.heading.setText(
                 ngettext(
                     "{n} message waits until the agent has finished this turn",
