@@ -87,6 +87,7 @@ class ChatHeader(QWidget):
 
     def add(self, widget: QWidget) -> None:
         """Give a widget of the window a place at the right, before the button of the panes."""
+        widget.setMaximumHeight(theme().px(_HEIGHT))
         self._row.insertWidget(self._row.count() - 1, widget)
 
     def set_title(self, text: str) -> None:

@@ -32,6 +32,7 @@ from atelier_desk.domain.events.team import (
     LimitsRaised,
     ParentAnswered,
     ParentAsked,
+    TitleWritten,
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
@@ -80,6 +81,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "TaskChanged",
+    "TitleWritten",
     "ToolCallFinished",
     "ToolCallStarted",
     "ToolsRefused",
@@ -434,6 +436,7 @@ EventBody = Annotated[
     | ParentAnswered
     | LimitsRaised
     | EntryPinned
+    | TitleWritten
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.format import locale
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.i18n import N_, _
@@ -43,7 +44,7 @@ class WorkflowSettings(FormDialog):
         self.instructions.setTabChangesFocus(True)
         self.instructions.setFixedHeight(theme().px(84))
         self.add_field(_("Instructions"), self.instructions)
-        self.approval = control(QComboBox(self), "workflow-approval")
+        self.approval = control(ComboBox(self), "workflow-approval")
         words = dict(APPROVALS)
         self.approval.addItem(_("As the agent has it: {value}", value=_(words[agent.approval])), None)
         for mode, text in APPROVALS:
