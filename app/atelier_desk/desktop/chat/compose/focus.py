@@ -44,9 +44,10 @@ class ComposerFocus(QObject):
             field.setFocus()
 
     def _on_moved(self, old: QWidget | None, new: QWidget | None) -> None:
-        if old is not None and not _usable(old):
-            self._lost = True
-        if self._lost and (new is None or new.window() is self._window):
+        gone = old is not None and not _usable(old)
+        self._lost = self._lost or gone
+        back_from_nowhere = self._lost and old is None
+        if (gone or back_from_nowhere) and (new is None or new.window() is self._window):
             # Qt chose this one: the next in the order of tabs, or whatever had the keyboard before. A person chose neither.
             self._fell_to = new
             QTimer.singleShot(0, self, self._mend)

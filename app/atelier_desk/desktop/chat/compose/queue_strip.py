@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from atelier_desk.domain.stream.payloads import Waiting
 
+_FRAME = 10
+"""Pixels that the frame of a field takes above and below its text."""
 _HIGHEST = 190
 """Pixels at 100 % after which the list scrolls."""
 
@@ -30,6 +32,14 @@ class _Editor(MessageField):
     """
 
     left = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        mark(self, "")  # a field with its frame, which the composer's has around it
+
+    def fit(self) -> None:
+        super().fit()
+        self.setFixedHeight(self.maximumHeight() + _FRAME)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -81,6 +91,7 @@ class WaitingRow(QWidget):
         self._row.insertWidget(0, editor, 1)
         editor.submitted.connect(self._keep)
         editor.left.connect(self._leave)
+        editor.textChanged.connect(self._strip.fit)
         editor.show()
         editor.setFocus()
         editor.moveCursor(editor.textCursor().MoveOperation.End)
