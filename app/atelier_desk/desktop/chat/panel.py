@@ -100,6 +100,7 @@ class ChatPanel(Translated, QWidget):
         self.composer = Composer(self)
         self.composer.field.history = self._sent_before
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
+        self.queue.stepping = lambda: self.stepping
         self._running = False
         self._sent = 0
         self.stepping = False

@@ -222,9 +222,9 @@ class RunManager:
         """See ``WaitingMessages.take_back``."""
         return await self.waiting.take_back(workflow_id, message_id)
 
-    async def send_queued(self, workflow_id: str, message_id: str = "") -> str:
+    async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
         """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
-        The others go on waiting. Returns the run's id.
+        The others go on waiting. Returns the run's id. ``mode`` is that of a turn that begins.
 
         Raises:
             ConflictError: it no longer waits.
@@ -242,7 +242,7 @@ class RunManager:
             if message not in await self.waiting.of(row):
                 raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
             who = await self.resolve_agent(row, "")
-            return await self._start(row, message.model_copy(update={"agent": None}), who, RunMode.AUTO, row.head_run_id)
+            return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
         run_id = new_id()

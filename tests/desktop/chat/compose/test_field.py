@@ -68,6 +68,19 @@ def test_a_click_beside_the_text_is_one_into_it(qtbot: QtBot, composer: Composer
     qtbot.waitUntil(composer.field.hasFocus)
 
 
+@pytest.mark.parametrize(("width", "whole"), [(820, True), (420, False)])
+def test_a_hint_is_shown_whole_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
+    theme().set_scale(150)
+    composer.set_running(True)
+    composer.resize(width, 200)
+    hint = composer._hint
+    qtbot.wait(20)
+    assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is whole
+    drawn = hint.grab().toImage()
+    colours = {drawn.pixel(x, y) for x in range(drawn.width()) for y in range(drawn.height())}
+    assert (len(colours) > 1) is whole
+
+
 @pytest.mark.parametrize("scale", [100, 150, 200])
 def test_everything_to_press_has_one_height(qtbot: QtBot, composer: Composer, scale: int) -> None:
     composer.set_running(True)

@@ -13,6 +13,7 @@ from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.domain.stream.payloads import Waiting
+from atelier_desk.domain.workflow import RunMode
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TWO = (Waiting(message_id="a", content="first"), Waiting(message_id="b", content="second", images=1, files=("notes.md",)))
@@ -73,7 +74,7 @@ async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> Non
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     await settle()
     assert bench.engine.calls("runs.move_queued") == [(("w1", "b", 0), {})]
-    assert bench.engine.calls("runs.send_queued") == [(("w1", "a"), {})]
+    assert bench.engine.calls("runs.send_queued") == [(("w1", "a"), {"mode": RunMode.AUTO})]
     assert bench.engine.calls("runs.edit_queued") == [(("w1", "a", "first, better"), {})]
 
 

@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
@@ -23,6 +25,8 @@ class QueueDesk(QObject):
         super().__init__(parent)
         self._bridge, self.strip, self._composer = bridge, strip, composer
         self._workflow_id = ""
+        self.stepping: Callable[[], bool] = bool
+        """Whether a turn that begins waits before each step."""
         strip.edit_wanted.connect(self._on_edit)
         strip.move_wanted.connect(self._on_move)
         strip.take_back_wanted.connect(self._on_take_back)
@@ -60,8 +64,10 @@ class QueueDesk(QObject):
         self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.move_queued(workflow_id, message_id, to))
 
     def _on_send(self, message_id: str) -> None:
-        workflow_id = self._workflow_id
-        self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id))
+        from atelier_desk.domain.workflow import RunMode
+
+        workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
+        self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode))
 
     def _on_take_back(self, message_id: str) -> None:
         workflow_id = self._workflow_id
