@@ -27,11 +27,11 @@ def register(add: Adder) -> None:
     ):
         command = group.command(name, help, handler)
         add_id(command, "workflow", "workflow")
-        command.add_argument("number", metavar="N", type=number(int, least=1, name="N"), help=_("its place, as queue list shows it"))
+        command.add_argument("number", metavar="N", type=number(int, least=1), help=_("its place, as queue list shows it"))
         if name == "edit":
             command.add_argument("text", metavar="TEXT")
         elif name == "move":
-            command.add_argument("to", metavar="TO", type=number(int, least=1, name="TO"), help=_("its new place"))
+            command.add_argument("to", metavar="TO", type=number(int, least=1), help=_("its new place"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from atelier_desk.domain.events.run import QueueChanged, UserMessage
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole
 from atelier_desk.engine.run.projection.projection import In, Projection, message
 from atelier_desk.engine.run.reducer.state import RunState
@@ -30,25 +28,31 @@ def follow(at: In, out: Projection) -> None:
     else:
         for each in gone:
             say(at, each, out)
-    shown = [
-        {"message_id": each.message_id, "content": each.content, "images": len(each.images), "files": [file.name for file in each.files]}
-        for each in at.after.queued
-    ]
-    out.chunks.append((ChunkType.QUEUE, {"messages": shown}))
+    out.said.append(payloads.QueueShown(messages=tuple(map(waiting, at.after.queued))))
+
+
+def waiting(body: UserMessage) -> payloads.Waiting:
+    """A message that waits, as it is shown."""
+    files = tuple(file.name for file in body.files)
+    return payloads.Waiting(message_id=body.message_id, content=body.content, images=len(body.images), files=files)
 
 
 def say(at: In, body: UserMessage, out: Projection) -> None:
     """The message is part of the conversation from here on, after whatever the same event brought."""
-    out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.chunks)))
-    data: dict[str, Any] = {"message_id": body.message_id, "role": "user", "content": body.content, "strategy": body.strategy.value}
-    if body.images:
-        data["images"] = len(body.images)
-    if body.images or body.files:
-        data["attachments"] = [
-            *({"media_type": image.media_type, "bytes": len(image.data) * 3 // 4} for image in body.images),
-            *({"name": file.name, "media_type": "text/plain", "text": file.text} for file in body.files),
-        ]
-    out.chunks.append((ChunkType.MESSAGE, data))
+    out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.said)))
+    out.said.append(
+        payloads.MessageSaid(
+            message_id=body.message_id,
+            role=MessageRole.USER.value,
+            content=body.content,
+            strategy=body.strategy.value,
+            images=len(body.images),
+            attachments=(
+                *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
+                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in body.files),
+            ),
+        )
+    )
 
 
 def _row(at: In, body: UserMessage, kind: str, seq: int) -> Message:
