@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Choices
 from atelier_desk.domain.errors import LimitError
-from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.run.reducer.state import RunState
 
 
 def chosen(choices: Choices, agent: AgentConfig) -> AgentConfig:
