@@ -127,6 +127,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
 
     def _make_chat(self) -> None:
