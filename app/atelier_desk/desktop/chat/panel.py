@@ -407,6 +407,8 @@ class ChatPanel(Translated, QWidget):
         workflow = await self.bridge.engine.workflows.get(workflow_id)
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
+            if not self._running:  # what was asked after the turn, such as a title, counts too
+                self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 
     def _on_older(self) -> None:
         if not self.pages.complete:
