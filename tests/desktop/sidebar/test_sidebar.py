@@ -369,6 +369,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     await column.sidebar.load()
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
+    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
     assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: … a heron stands still …"
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)

@@ -131,9 +131,9 @@ class Sidebar(Translated, QWidget):
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
-        self._show(Shown(found=Found(titles, before.messages if before is not None else ())), searching=True)
+        self._show(replace(self.model.shown, found=Found(titles, before.messages if before is not None else ())), searching=True)
         hits = await workflows.search(needle, HITS) if len(needle) >= LEAST_LOOKED_FOR else []
-        self._show(Shown(found=Found(titles, [each for each in hits if each.kind == "message"])))
+        self._show(replace(self.model.shown, found=Found(titles, [each for each in hits if each.kind == "message"])))
 
     def _show(self, shown: Shown, *, searching: bool = False) -> None:
         self.list.show_rows(shown)
