@@ -158,6 +158,9 @@ class MainWindow(Translated, WindowActions):
         """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
         self.chat.empty.hold(on)
         self.sidebar.hold(on)
+        self.chat.composer.setVisible(not on)
+        if not on:
+            self.chat.composer.field.setFocus()
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Fill the window with what happened and what to do."""

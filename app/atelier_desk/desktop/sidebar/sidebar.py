@@ -238,7 +238,7 @@ class Sidebar(Translated, QWidget):
 
     def _new_text(self) -> str:
         """The words of the button as far as they have room."""
-        icon = theme().px(16) + 40  # with its paddings
+        icon = theme().px(16) + 32  # with its paddings
         text = QFontMetrics(self.new.font()).elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, self.new.width() - icon))
         return f" {text}"
 
