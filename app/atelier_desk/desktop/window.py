@@ -155,6 +155,14 @@ class MainWindow(Translated, WindowActions):
         self.presenter.start()
         self._refresh_actions()
 
+    def hold(self, on: bool) -> None:
+        """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
+        self.chat.empty.hold(on)
+        self.sidebar.hold(on)
+        self.chat.composer.setVisible(not on)
+        if not on:
+            self.chat.composer.field.setFocus()
+
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Fill the window with what happened and what to do."""
         from atelier_desk.desktop.startup_error import StartupErrorPage

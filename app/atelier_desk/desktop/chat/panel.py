@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
@@ -19,6 +20,7 @@ from atelier_desk.desktop.chat.meter import BudgetWatch
 from atelier_desk.desktop.chat.pinned import PinnedButton
 from atelier_desk.desktop.chat.search.find_bar import FindBar
 from atelier_desk.desktop.chat.search.finder import Finder
+from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.steering import Steering
 from atelier_desk.desktop.chat.transcript.entries import Change, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
@@ -29,9 +31,9 @@ from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import EmptyState, Translated, fill
+from atelier_desk.desktop.widgets import Translated, fill
 from atelier_desk.domain.limits import MESSAGE
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
@@ -90,13 +92,7 @@ class ChatPanel(Translated, QWidget):
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, lambda: self.choices.models, self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
-        self.empty = EmptyState(
-            "sparkles",
-            N_("What shall we do?"),
-            N_("Write a goal below. The agent plans, uses tools and asks when it needs you."),
-            parent=self,
-            whole=True,
-        )
+        self.empty = StartPage(bridge, self)
         self.composer = Composer(self)
         self.composer.field.history = self._sent_before
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
@@ -122,9 +118,7 @@ class ChatPanel(Translated, QWidget):
         self._stack = QStackedLayout(middle)
         self._stack.setContentsMargins(0, 0, 0, 0)
         self._stack.addWidget(self.view)
-        holder = QWidget(middle)
-        QVBoxLayout(holder).addWidget(self.empty, 0, Qt.AlignmentFlag.AlignVCenter)
-        self._stack.addWidget(holder)
+        self._stack.addWidget(self.empty)
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
@@ -144,6 +138,9 @@ class ChatPanel(Translated, QWidget):
         self.composer.stopped.connect(self.stop)
         self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
+        self.empty.workflow_chosen.connect(self.open_workflow)
+        self.empty.goal_chosen.connect(self._on_goal)
+        self.empty.agent_chosen.connect(self._on_agent_card)
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         self.finder.left.connect(self.leave_agent)
         self.finder.agent_found.connect(self.open_agent)
@@ -240,8 +237,19 @@ class ChatPanel(Translated, QWidget):
             self.host.desk = approval_desk(self.bridge)
             self.host.desk.start()
 
+    def _on_goal(self, text: str) -> None:
+        """An example is written as if by hand: it can be changed before it is sent."""
+        self.composer.set_draft(text)
+        self.composer.field.moveCursor(QTextCursor.MoveOperation.End)
+        self.composer.field.setFocus()
+
+    def _on_agent_card(self, agent_id: str) -> None:
+        self.header.agent_chosen.emit(agent_id)
+        self.composer.field.setFocus()
+
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
+        self.empty.show_agents(self.choices.agents, agent.id if agent else "")
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self._show_starter(provider, model)
@@ -474,6 +482,8 @@ class ChatPanel(Translated, QWidget):
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
             self.choices.take(workflow)
+            if not self._running:  # what was asked after the turn, such as a title, counts too
+                self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 
     def _on_older(self) -> None:
         if not self.pages.complete:
