@@ -45,6 +45,7 @@ class ChunkType(StrEnum):
     LIMIT_REACHED = "limit_reached"
     LOOP_DETECTED = "loop_detected"
     RETRY = "retry"
+    NUDGE = "nudge"
     ERROR = "error"
 
 
@@ -77,10 +78,13 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
-    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off."""
+    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off. An end that is told in the transcript has the
+    ``message_id`` of its notice, and its words in ``content``."""
 
     status: str = ""
     ended: str = ""
+    message_id: str = ""
+    content: str = ""
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
@@ -119,7 +123,7 @@ class Attachment(Payload):
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``interrupted``, ``output_type`` of a reply."""
+    """A whole message. ``strategy`` of a user's; the fields from ``finish_reason`` on of a reply."""
 
     message_id: str = ""
     role: str = ""
@@ -129,6 +133,9 @@ class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
     attachments: tuple[Attachment, ...] = ()
     finish_reason: str = ""
     reasoning: str = ""
+    reasoning_ms: int = 0
+    model: str = ""
+    provider: str = ""
     interrupted: bool = False
     output_type: str = ""
 
@@ -136,8 +143,15 @@ class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
 # -- tools and approvals ---------------------------------------------------------------------------------------------------------------
 
 
-class ToolStart(Payload, chunk=ChunkType.TOOL_START):
+class CallPlace(Payload):
+    """Which call of which reply: ``message_id`` and, from 0, its place among the calls of it."""
+
     call_id: str = ""
+    message_id: str = ""
+    index: int = 0
+
+
+class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
     tool: str = ""
     arguments: dict[str, Any] = {}
     section: str = ""
@@ -157,9 +171,12 @@ class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
 
 
 class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
+    """``status`` a ``CallStatus`` value."""
+
     call_id: str = ""
     tool: str = ""
     success: bool = False
+    status: str = ""
     result: Any = None
     duration_ms: int = 0
     truncated: bool = False
@@ -167,11 +184,10 @@ class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
     parts: tuple[ResultPart, ...] = ()
 
 
-class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
+class ValidationRequired(CallPlace, chunk=ChunkType.VALIDATION_REQUIRED):
     """An ``ApprovalRequest`` that waits; ``pending`` how many of the workflow do."""
 
     validation_id: str = ""
-    call_id: str = ""
     type: str = ""
     tool: str = ""
     operation: str = ""
@@ -295,8 +311,11 @@ class UserQuestionStart(Payload, chunk=ChunkType.USER_QUESTION_START):
 
 
 class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
+    """``answer``: what was chosen and written, in words."""
+
     question_id: str = ""
     status: str = "answered"
+    answer: str = ""
     pending: int = 0
 
 
@@ -312,8 +331,10 @@ class Sum(Payload):
 
 
 class UsageTold(Sum, chunk=ChunkType.USAGE):
-    """What one reply used, and the sums with it: of the run, its team and the workflow."""
+    """What one reply used, and the sums with it: of the run, its team and the workflow. ``message_id`` names the reply; what was used
+    without a whole one has none."""
 
+    message_id: str = ""
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
@@ -349,3 +370,7 @@ class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
 
 class Retry(Notice, chunk=ChunkType.RETRY):
     pass
+
+
+class Nudge(Notice, chunk=ChunkType.NUDGE):
+    """The agent had answered and was asked to go on; ``reason`` why."""

@@ -364,5 +364,6 @@ def closing_events(
         if lost and call.status == "started":
             events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)
         elif not only_started or call.status == "started":
-            events += closed(call, status, text)
+            asked = next((request for request in state.requests if request.call_id == call.call.id), None)
+            events += closed(call, status, text, asked=asked)
     return events

@@ -133,6 +133,10 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             after=tokens(int(details.get("tokens_after") or 0)),
         )
         return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+    if entry.topic == "nudge":
+        count = int(details.get("tasks") or 0)
+        title = ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", count)
+        return "list-todo", "muted", "card", title, _("The agent answered while they were still open, so it answers once more.")
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":

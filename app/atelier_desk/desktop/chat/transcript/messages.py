@@ -214,6 +214,8 @@ class AssistantMessage(BodyMessage):
                 card.refresh()
         self._show_concerns()
         for asked in entry.asked:
+            if asked.call_id in self._cards:
+                continue
             question = self._questions.get(asked.question_id)
             if question is None:
                 question = self._questions[asked.question_id] = QuestionCard(asked, self.host, self)
@@ -249,6 +251,9 @@ class AssistantMessage(BodyMessage):
                 concerns.height_changed.connect(self.height_changed)
                 concerns.show()
             concerns.show_all(asked)
+        for call_id, card in self._cards.items():
+            # A request says all that the card of its call would, and has the place of it.
+            card.setVisible(call_id not in self._concerns or not len(self._concerns[call_id]))
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
@@ -303,10 +308,11 @@ class AssistantMessage(BodyMessage):
     def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard]:
         """The cards below the text, from top to bottom."""
         cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard] = []
-        for call_id, card in self._cards.items():
-            cards.append(card)
-            if call_id in self._concerns:
-                cards.append(self._concerns[call_id])
+        for call in self.entry.calls:
+            if call.call_id in self._concerns and len(self._concerns[call.call_id]):
+                cards.append(self._concerns[call.call_id])
+            else:
+                cards.append(self._cards[call.call_id])
         cards += self._questions.values()
         return [*cards, self._unfinished] if self._unfinished is not None else cards
 

@@ -17,13 +17,10 @@ from atelier_desk.desktop.chat.transcript.entries import (
     Change,
     ChangeKind,
     Entry,
-    asked_from,
     entry_from,
 )
-from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -134,6 +131,8 @@ class Transcript:
                 return self._on_words(event, data)
             case payloads.MessageSaid():
                 return self._on_message(event, data)
+            case payloads.UsageTold():
+                return self._on_usage(event, data)
             case payloads.ToolStart():
                 return self._on_tool_start(event, data)
             case payloads.ToolProgress():
@@ -206,7 +205,17 @@ class Transcript:
             return self.release_notices()
         if self.status == "interrupted":
             return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
-        return self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
+        ended = self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
+        return [*ended, *self._ended(event, data)]
+
+    def _ended(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
+        """An end that is told: stopped, given up, failed, or done with a word to it."""
+        if not data.message_id or data.message_id in self._by_id:
+            return []
+        entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
+        entry.details = {"status": data.status}
+        self._add(entry)
+        return [("append", entry)]
 
     def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
         changes: list[Change] = []
@@ -259,6 +268,7 @@ class Transcript:
         entry.live = entry.pending = False
         entry.agent_name = event.agent_name or entry.agent_name
         entry.reasoning = data.reasoning or entry.reasoning
+        entry.reasoning_ms, entry.model, entry.provider = data.reasoning_ms, data.model or entry.model, data.provider or entry.provider
         if data.finish_reason in UNFINISHED:
             entry.details = {"finish_reason": data.finish_reason}
         if data.interrupted:
@@ -286,35 +296,48 @@ class Transcript:
     def _on_tool_start(self, event: StreamEvent, data: payloads.ToolStart) -> list[Change]:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
-            call = Call(data.call_id, data.tool, data.arguments, server=data.server)
+            call = Call(data.call_id, data.tool, data.arguments, server=data.server, index=data.index)
             call.effect, call.presentation = data.effect, data.presentation
-            return [self._add_call(event.run_id, event.agent_name, call)]
+            return [self._add_call(event, data.message_id, call)]
         entry, call = found
         if call.status != "asked":
             return []
-        call.status = "running"
-        call.arguments = data.arguments
+        # It may have been changed by whoever allowed it.
+        call.status, call.tool, call.arguments = "running", data.tool, data.arguments
+        call.effect, call.presentation = data.effect, data.presentation
         return [("update", entry)]
 
-    def _add_call(self, run_id: str, agent_name: str, call: Call) -> Change:
-        """A call belongs to the newest reply of its run, or to an item of its own when something came between."""
-        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == run_id), None)
-        change: Change
-        if entry is None or self.entries[-1] is not entry:
-            entry = Entry(f"calls-{run_id}-{call.call_id}", "assistant", run_id=run_id, agent_name=agent_name)
-            self._add(entry)
-            change = ("append", entry)
-        else:
-            change = ("update", entry)
-        entry.calls.append(call)
+    def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
+        """A call belongs to its reply, at its place there: one that waits for a yes is heard of before the ones that run first."""
+        entry, change = self._reply(event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}")
+        place = next((number for number, each in enumerate(entry.calls) if each.index > call.index), len(entry.calls))
+        entry.calls.insert(place, call)
         return change
+
+    def _newest_reply(self, run_id: str) -> str:
+        """The last item when it is a reply of this run: an event that does not say to which one it belongs is about that."""
+        last = self.entries[-1] if self.entries else None
+        return last.id if last is not None and last.kind == "assistant" and last.run_id == run_id else ""
+
+    def _reply(self, event: StreamEvent, message_id: str) -> tuple[Entry, Change]:
+        """The item of a reply, made when nothing was heard of it: one that only calls tools says nothing itself."""
+        entry = self._by_id.get(message_id)
+        if entry is not None:
+            return entry, ("update", entry)
+        entry = Entry(message_id, "assistant", run_id=event.run_id, agent_name=event.agent_name)
+        self._add(entry)
+        return entry, ("append", entry)
+
+    def _on_usage(self, event: StreamEvent, data: payloads.UsageTold) -> list[Change]:
+        """A reply is whole: from here on it has its place, whatever is told before its first call."""
+        return [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
 
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
-        call = Call(data.call_id, data.tool, data.arguments, "asked")
+        call = Call(data.call_id, data.tool, data.arguments, "asked", index=data.index)
         call.effect, call.presentation = data.effect, data.presentation
-        return [self._add_call(event.run_id, event.agent_name, call)]
+        return [self._add_call(event, data.message_id, call)]
 
     def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
         found = self._find_call(event.run_id, data.call_id)
@@ -338,7 +361,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.success else "timeout" if timed_out(data.result) else "error"
+            call.status = data.status or ("ok" if data.success else "error")
         call.result, call.error, call.parts = data.result, data.error, data.parts
         call.duration_ms, call.truncated = data.duration_ms, data.truncated
         call.progress, call.progress_text = None, ""
@@ -353,14 +376,10 @@ class Transcript:
         return None
 
     def _on_question(self, event: StreamEvent, asked: payloads.AskedQuestion) -> list[Change]:
-        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        found = self._find_call(event.run_id, asked.call_id)
+        own = self._newest_reply(event.run_id) or f"question-{asked.question_id}"
         change: Change
-        if entry is None:
-            entry = Entry(f"question-{asked.question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
-            self._add(entry)
-            change = ("append", entry)
-        else:
-            change = ("update", entry)
+        entry, change = (found[0], ("update", found[0])) if found is not None else self._reply(event, own)
         if all(known.question_id != asked.question_id for known in entry.asked):
             entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
         return [change]
@@ -369,16 +388,7 @@ class Transcript:
         for entry in reversed(self.entries[-200:]):
             for asked in entry.asked:
                 if asked.question_id == data.question_id:
-                    asked.status = data.status
-                    return [("update", entry)]
-        return []
-
-    def set_answer(self, question: UserQuestion) -> list[Change]:
-        """Fill in the words of an answer that was read after its event."""
-        for entry in reversed(self.entries[-200:]):
-            for index, asked in enumerate(entry.asked):
-                if asked.question_id == question.id:
-                    entry.asked[index] = asked_from(question)
+                    asked.status, asked.answer = data.status, data.answer
                     return [("update", entry)]
         return []
 

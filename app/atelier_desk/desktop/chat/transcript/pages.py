@@ -189,8 +189,6 @@ class TranscriptPages(QObject):
             self._on_turn(event)
 
     def _on_turn(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
         in_view = event.workflow_id == self._wanted
         if in_view and self.current is not None:
             if changes := self.current.apply(event):
@@ -200,8 +198,6 @@ class TranscriptPages(QObject):
             transcript.apply(event)
             if not transcript.live_run and not in_view:
                 self._live.pop(event.workflow_id, None)
-        if in_view and isinstance(data := event.payload, payloads.UserQuestionComplete):
-            self._bridge.jobs.start(self._read_answer(data.question_id))
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
@@ -243,8 +239,3 @@ class TranscriptPages(QObject):
             for event in before.meanwhile:
                 self._on_agent(before.key, event)
         return self._reading_agent
-
-    async def _read_answer(self, question_id: str) -> None:
-        question = await self._bridge.engine.questions.get(question_id)
-        if self.current is not None and (changes := self.current.set_answer(question)):
-            self.changed.emit(changes)

@@ -9,6 +9,7 @@ from atelier_desk.domain.chat import LOADING, FinishReason, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
+    Injected,
     LimitReached,
     LoopDetected,
     ModelReplied,
@@ -40,6 +41,7 @@ from atelier_desk.engine.run.projection.projection import (
     In,
     Projection,
     Totals,
+    call_place,
     complete_chunk,
     lineage,
     message,
@@ -49,6 +51,7 @@ from atelier_desk.engine.run.projection.projection import (
     status_chunk,
     waiting_or,
 )
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.ids import stable_id
 
@@ -111,7 +114,8 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
             "finish_reason": finish.value,
         }
         if reply.reasoning:
-            data["reasoning"] = reply.reasoning
+            data.update(reasoning=reply.reasoning, reasoning_ms=body.reasoning_ms)
+        data.update(model=reply.model or at.after.agent.model, provider=body.provider)
         out.chunks.append((ChunkType.MESSAGE, data))
     out.messages.append(
         message(
@@ -130,43 +134,25 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
             details={} if finish.whole else {"finish_reason": finish.value},
         )
     )
-    _usage(at, body.usage, out, body.context_tokens, body.context_window)
-
-
-def _usage(at: In, added: Usage, out: Projection, context_tokens: int, context_window: int) -> None:
-    total = at.totals.usage + added
-    out.workflow.update(usage=total)
     if at.after.parent_run_id is None:
-        out.workflow.update(context_tokens=context_tokens)
-    team = _add_to_team(at, added, out)
-    out.chunks.append(
-        (
-            ChunkType.USAGE,
-            {
-                **_sum(added),
-                "context_tokens": context_tokens,
-                "context_window": context_window,
-                "estimated": added.estimated,
-                "run": _sum(at.after.total.usage),
-                "team": _sum(team),
-                "workflow": _sum(total),
-            },
-        )
-    )
+        out.workflow.update(context_tokens=body.context_tokens)
+    _count(at, body.usage, out, message_id=body.message_id, context_tokens=body.context_tokens, context_window=body.context_window)
 
 
-def _count(at: In, added: Usage, out: Projection) -> None:
-    """Add what was used without a whole reply to the sums."""
-    if added.tokens_input or added.tokens_output:
-        out.workflow.update(usage=at.totals.usage + added)
-        _add_to_team(at, added, out)
-
-
-def _add_to_team(at: In, added: Usage, out: Projection) -> Usage:
-    root = at.after.root_run_id
+def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
+    """Add what was used to the sums, and tell of it: whoever watched and whoever reads the rows afterwards see the same figures."""
+    total, root = at.totals.usage + added, at.after.root_run_id
     team = at.totals.teams.get(root, Usage()) + added
+    out.workflow.update(usage=total)
     out.team = (root, team)
-    return team
+    sums = {"run": _sum(at.after.total.usage), "team": _sum(team), "workflow": _sum(total)}
+    out.chunks.append((ChunkType.USAGE, {**_sum(added), "estimated": added.estimated, **told, **sums}))
+
+
+def _count_part(at: In, added: Usage, out: Projection) -> None:
+    """What was used without a whole reply."""
+    if added.tokens_input or added.tokens_output:
+        _count(at, added, out)
 
 
 def _sum(usage: Usage) -> dict[str, Any]:
@@ -175,14 +161,12 @@ def _sum(usage: Usage) -> dict[str, Any]:
 
 @on(ReplyInterrupted)
 def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
-    _count(at, body.usage, out)
-    if not (body.content or body.reasoning):
-        # Nothing to show: all that had come were pieces of a call.
-        return
-    data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "interrupted": True}
-    out.chunks.append((ChunkType.MESSAGE, data))
-    out.messages.append(
-        message(
+    if body.content or body.reasoning:  # else nothing to show: all that had come were pieces of a call
+        data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "interrupted": True}
+        if body.reasoning:
+            data["reasoning"] = body.reasoning
+        out.chunks.append((ChunkType.MESSAGE, data))
+        row = message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
@@ -192,7 +176,8 @@ def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
             usage=body.usage,
             details={"reason": body.reason},
         )
-    )
+        out.messages.append(row)
+    _count_part(at, body.usage, out)
 
 
 @on(ModelRetried)
@@ -205,7 +190,7 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic:
     """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
     before."""
     row = notice(at, "retry", reason=reason, **details)
-    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", topic)})
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.retried_since}", topic)})
     out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
     if reason != LOADING:
         # That a model is loaded is said while it is, and no part of the conversation afterwards.
@@ -220,7 +205,7 @@ def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
 @on(ToolCallStarted)
 def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
     data: dict[str, Any] = {
-        "call_id": body.call_id,
+        **call_place(at, body.call_id),
         "tool": body.tool,
         "arguments": body.arguments,
         "section": body.section,
@@ -264,6 +249,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
         "call_id": body.call_id,
         "tool": body.tool,
         "success": body.status is CallStatus.OK,
+        "status": body.status.value,
         "result": body.result,
         "duration_ms": body.duration_ms,
         "truncated": body.truncated,
@@ -352,9 +338,7 @@ def _question_payload(question: UserQuestion) -> dict[str, Any]:
 @on(QuestionAnswered)
 def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
     pending = max(0, at.totals.pending_questions - 1)
-    out.chunks.append(
-        (ChunkType.USER_QUESTION_COMPLETE, {"question_id": body.question_id, "status": body.status.value, "pending": pending})
-    )
+    data: dict[str, Any] = {"question_id": body.question_id, "status": body.status.value, "pending": pending}
     asked = next((q for q in (at.before.questions if at.before else ()) if q.id == body.question_id), None)
     if asked is not None:
         answered = {
@@ -363,7 +347,10 @@ def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
             "text_response": body.text_response,
             "answered_at": at.event.time,
         }
-        out.questions.append(asked.model_copy(update=answered))
+        over = asked.model_copy(update=answered)
+        out.questions.append(over)
+        data["answer"] = over.answer
+    out.chunks.append((ChunkType.USER_QUESTION_COMPLETE, data))
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
         out.chunks.append(status_chunk(RunStatus.PROCESSING))
@@ -376,7 +363,16 @@ def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
     shown = {**details, "summary": body.summary} if body.summary else details
     out.chunks.append((ChunkType.CONTEXT_COMPACTED, {"reason": body.method, "details": shown}))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
-    _count(at, body.usage, out)
+    _count_part(at, body.usage, out)
+
+
+@on(Injected)
+def _injected(at: In, body: Injected, out: Projection) -> None:
+    """An agent that had answered goes on: a person reads two answers, and is told why."""
+    if body.reason == ARE_YOU_DONE:
+        row = notice(at, "nudge", reason=body.reason, tasks=len(at.after.open_tasks))
+        out.chunks.append((ChunkType.NUDGE, {"reason": body.reason, "details": {"tasks": row.details["tasks"]}, "message_id": row.id}))
+        out.messages.append(row)
 
 
 @on(LimitReached)
@@ -434,9 +430,12 @@ def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
 
 @on(RunFinished)
 def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
-    out.chunks.append(status_chunk(body.status))
+    status = status_chunk(body.status)
+    out.chunks.append(status)
     if body.status is not RunStatus.COMPLETED or body.summary:
-        out.messages.append(notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
+        row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
+        status[1].update(message_id=row.id, content=row.content)
+        out.messages.append(row)
     if at.after.parent_run_id is None:
         finish = at.after.finish if body.status is RunStatus.COMPLETED else FinishReason.STOP
         out.chunks.append(complete_chunk(body.status.value, body.error, finish))
