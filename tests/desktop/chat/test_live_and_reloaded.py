@@ -101,6 +101,7 @@ class Room:
         await self.until(lambda: fresh.pages.current is not None)
         await self.rest(fresh)
         live, read = self.cards(self.live), self.cards(fresh)
+        await self.until(lambda: figures(self.live) == figures(fresh), f"{moment}: {figures(self.live)}, read {figures(fresh)}")
         fresh.hide()
         fresh.deleteLater()
         assert live == read, f"{moment}:\nlive\n{told(live)}\nread\n{told(read)}"
@@ -138,6 +139,12 @@ def words(widget: QWidget) -> list[str]:
             at = child.mapTo(widget, QPoint(0, 0))
             found.append((at.y(), at.x(), text.strip()))
     return [text for _y, _x, text in sorted(found)]
+
+
+def figures(panel: ChatPanel) -> tuple[float, ...]:
+    """Tokens and cost as the header has them, and those of the newest turn's agents together, as tree, lanes and pages show them."""
+    sums, total = panel.header.meter._sums, panel.team.state.total(panel.team.root, panel.team.now())
+    return (*(sums.get(name, 0) for name in ("in", "out", "cost")), total.tokens_input, total.tokens_output, total.cost)
 
 
 def told(cards: Cards) -> str:
@@ -263,6 +270,8 @@ async def agents(opened: Open) -> None:
     await room.send()
     await room.status("completed")
     await room.compare("at the end")
+    spent = figures(room.live)
+    assert spent[:3] == spent[3:], "one turn: the header says what its agents used together"
 
 
 async def limit(opened: Open) -> None:

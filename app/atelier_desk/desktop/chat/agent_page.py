@@ -150,6 +150,11 @@ class AgentPage(Translated, QWidget):
                 self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
+        self._show_thinking()
+
+    def _show_thinking(self) -> None:
+        transcript = self._pages.agent_transcript
+        self.view.show_thinking(transcript.waits_since if transcript is not None else 0.0)
 
     def _on_team(self, runs: frozenset[str]) -> None:
         if not self.run_id or not self.isVisible():
@@ -184,6 +189,7 @@ class AgentPage(Translated, QWidget):
         paused = member.held
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")
+        self._show_thinking()
         name = member.name or _("Agent")
         self.pause.describe(_("Go on: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
         self.composer.set_agent(name)

@@ -167,6 +167,7 @@ class ChatPanel(Translated, QWidget):
         self.header.show_usage(None)
         self.header.set_interrupted(False)
         self._set_running(False)
+        self._show_thinking()
         self._show_empty(True)
         self.composer.field.setFocus()
 
@@ -191,7 +192,11 @@ class ChatPanel(Translated, QWidget):
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
         self.header.set_interrupted(transcript.status == "interrupted")
+        self._show_thinking()
         self.workflow_shown.emit(workflow.id)
+
+    def _show_thinking(self) -> None:
+        self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
 
     def _open_desk(self) -> None:
         """Waiting approvals are known to one desk for the whole window; made after the first paint."""
@@ -359,6 +364,7 @@ class ChatPanel(Translated, QWidget):
                 self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
+        self._show_thinking()
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
@@ -375,6 +381,7 @@ class ChatPanel(Translated, QWidget):
             held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
             self._set_running(transcript is not None and bool(transcript.live_run) and not held)
             self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
+            self._show_thinking()
 
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)

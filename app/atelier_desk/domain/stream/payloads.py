@@ -331,13 +331,15 @@ class Sum(Payload):
 
 
 class UsageTold(Sum, chunk=ChunkType.USAGE):
-    """What one reply used, and the sums with it: of the run, its team and the workflow. ``message_id`` names the reply; what was used
+    """What one reply used, and the sums with it: of the run alone (``own``), with its sub-agents that are over (``run``), of the team and
+    the workflow. ``message_id`` names the reply; what was used
     without a whole one has none."""
 
     message_id: str = ""
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
+    own: Sum | None = None
     run: Sum | None = None
     team: Sum | None = None
     workflow: Sum | None = None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
 """What the reason of a notice is called in its details, where it is not ``reason``."""
+_UNDER_WAY = frozenset({"asked", "running", "waiting"})
+"""States of a call that is not over."""
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
@@ -36,6 +38,7 @@ class Transcript:
     ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
 
     Attributes:
+        waits_since: when (``time.monotonic``) it began to wait for a model's first word, or a message for a run to take it; 0: it does not.
         read_to: number of the last durable event before the stored messages were read: what it and those before it say is in them.
     """
 
@@ -45,6 +48,7 @@ class Transcript:
         self.entries: list[Entry] = []
         self.live_run = ""
         self.status = ""
+        self.waits_since = 0.0
         self.read_to = 0
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
@@ -102,12 +106,14 @@ class Transcript:
         """A message just sent: shown before the engine has committed it."""
         entry = Entry(entry_id, "user", content=content, images=images, pending=True)
         self._add(entry)
+        self.note_wait()
         return "append", entry
 
     def remove(self, entry: Entry) -> None:
         """Take an item out: one that the engine refused, or that is over."""
         self.entries.remove(entry)
         self._by_id.pop(entry.id, None)
+        self.note_wait()
 
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
@@ -121,7 +127,18 @@ class Transcript:
         elif event.depth:
             return []
         data = event.payload
-        return [*self._end_of_loading(event, data), *self._take(event, data)]
+        changes = [*self._end_of_loading(event, data), *self._take(event, data)]
+        self.note_wait()
+        return changes
+
+    def note_wait(self) -> None:
+        """Whether the next thing to come is a model's first word: nothing streams, and no call is under way."""
+        last = self.entries[-1] if self.entries else None
+        waits = last is not None and last.kind == "user" and last.pending
+        if self.live_run and self.status == "processing":
+            under_way = last is not None and (last.live or any(call.status in _UNDER_WAY for call in last.calls))
+            waits = not under_way
+        self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0
 
     def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         from atelier_desk.domain.stream import payloads

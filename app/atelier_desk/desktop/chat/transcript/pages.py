@@ -100,12 +100,13 @@ class TranscriptPages(QObject):
             return
         stored, run = opened.entries, opened.run
         transcript.load(stored, opened.workflow.stream_seq)
-        self._team.set_workflow(workflow_id, run.id if run is not None else "")
+        self._team.set_workflow(workflow_id, opened.workflow.head_run_id or "")
         self._take_agents(stored)
         transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
         if run is not None:
             transcript.status = run.status.value
         transcript.settle(run.status.value if run is not None else "completed")
+        transcript.note_wait()
         self._read_now("")
         self.complete = len(stored) < PAGE
         self.current, self.workflow = transcript, opened.workflow
@@ -159,8 +160,14 @@ class TranscriptPages(QObject):
             return None
         self._take_agents(stored or ())
         transcript.load(stored or (), read_to)
+        transcript.note_wait()
         self._read_agent_now("")
         return transcript
+
+    @property
+    def agent_transcript(self) -> Transcript | None:
+        """The transcript of the sub-agent in view."""
+        return self._agents.get(self.agent)
 
     def close_agent(self) -> None:
         """No sub-agent's transcript is in view; one that is over is forgotten."""

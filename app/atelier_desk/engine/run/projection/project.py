@@ -145,7 +145,7 @@ def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
     team = at.totals.teams.get(root, Usage()) + added
     out.workflow.update(usage=total)
     out.team = (root, team)
-    sums = {"run": _sum(at.after.total.usage), "team": _sum(team), "workflow": _sum(total)}
+    sums = {"own": _sum(at.after.usage), "run": _sum(at.after.total.usage), "team": _sum(team), "workflow": _sum(total)}
     out.chunks.append((ChunkType.USAGE, {**_sum(added), "estimated": added.estimated, **told, **sums}))
 
 
