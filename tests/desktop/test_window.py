@@ -18,6 +18,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
@@ -105,6 +106,12 @@ async def test_panes_float_and_hide(program: Program) -> None:
     assert not rail.visible
     program.window.actions_["show-memory"].trigger()
     assert not rail.docks["memory"].isHidden()
+
+
+async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> None:
+    await program.start(workflow="w1")
+    assert len(inputs(program.window)) > 3
+    assert changed_by_wheel(program.window) == []
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ class Conductor(QObject):
         from atelier_desk.desktop.replay.view import ReplayView
 
         made = ReplayView(self._bridge, self._window.middle)
-        made.host.images = self._window.chat.host.images
+        made.host.images, made.host.commands = self._window.chat.host.images, self._window.chat.commands
         made.closed.connect(self.close_replay)
         made.fork_wanted.connect(self.fork)
         made.quoted.connect(self._on_quoted)

@@ -69,6 +69,7 @@ class MainWindow(Translated, WindowActions):
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
         self._add_pane_actions()
+        self.chat.commands.register(self.actions_)
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
@@ -87,6 +88,9 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
+        self.chat.commands.told.connect(self.toasts.show)
+        self.chat.commands.workflow_made.connect(self.chat.open_workflow)
+        self.chat.commands.workflow_made.connect(self.sidebar.select)
         self.chat.better_models_wanted.connect(self._open_providers)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)

@@ -24,6 +24,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.trial import try_model
 from atelier_desk.llm.local.models import STARTER
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.wheel import changed_by_wheel, inputs
 
 Find = Callable[[str], Any]
 OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
@@ -57,7 +58,7 @@ def atelier(server: Server) -> FakeAtelier:
         settings={"get": Settings()},
         agents={"default": agent},
         providers={"detect": [OLLAMA], "try_model": lambda _name, model: try_model(server, model, SystemClock()), "models": []},
-        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name, agent_id=agent_id)},
+        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},
     )
 
 
@@ -94,6 +95,11 @@ async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, 
     assert guide.step is guide.model
     find("first-start-back").click()
     assert guide.step is guide.welcome
+
+
+async def test_the_wheel_changes_no_choice(guide: FirstStart) -> None:
+    assert len(inputs(guide)) >= 2
+    assert changed_by_wheel(guide) == []
 
 
 async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
@@ -186,7 +192,7 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
     find("goal-1").click()
     await settle()
     goal = "What is 12% of 840?"
-    assert atelier.calls("workflows.create") == [((goal, "a1"), {})]
+    assert atelier.calls("workflows.create") == [(("", "a1"), {})]
     assert atelier.calls("runs.send") == [(("w9", goal), {})]
     assert started == ["w9"]
     assert not guide.isVisible()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class ChatHeader(QWidget):
         self.model_chosen.emit(str(provider), str(model))
 
 
-class _Picker(QComboBox):
+class _Picker(ComboBox):
     """A combo box that ends its text in … when it is too narrow, instead of cutting it."""
 
     def sizeHint(self) -> QSize:

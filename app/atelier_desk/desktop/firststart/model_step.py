@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
@@ -15,6 +15,7 @@ from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
@@ -104,7 +105,7 @@ class ModelStep(Step):
 
     def _add_found(self, server: Any) -> None:
         card = ChoiceCard(server.software.lower().replace(" ", "-"), self)
-        box = QComboBox(card.extra)
+        box = ComboBox(card.extra)
         box.setObjectName(f"models-{card.name}")
         box.addItems(list(server.models))
         box.setAccessibleName(_("Model"))

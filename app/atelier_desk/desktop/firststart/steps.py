@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
@@ -57,8 +58,8 @@ class WelcomeStep(Step):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self.language = control(QComboBox(self), "language-select", name=N_("Language"))
-        self.theme = control(QComboBox(self), "theme-select", name=N_("Theme"))
+        self.language = control(ComboBox(self), "language-select", name=N_("Language"))
+        self.theme = control(ComboBox(self), "theme-select", name=N_("Theme"))
         for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
             for value, _text in choices:
                 box.addItem("", value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import find, provider_types
@@ -42,7 +43,7 @@ class ProviderForm(QWidget):
         self._shown: ProviderConfig | None = None
         self._persistent = True
         self.name = control(QLineEdit(self), "provider-name")
-        self.kind = control(QComboBox(self), "provider-kind")
+        self.kind = control(ComboBox(self), "provider-kind")
         self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData() or "")))
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))

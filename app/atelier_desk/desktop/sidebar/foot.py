@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_, _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
@@ -35,7 +36,7 @@ class SidebarFoot(Translated, QWidget):
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
         self.palette_button = control(QPushButton("Ctrl+K", self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
-        self.language = control(QComboBox(self), "language-select", look="quiet")
+        self.language = control(ComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
             self.language.addItem(name, code)
         self._dot = QLabel(self)

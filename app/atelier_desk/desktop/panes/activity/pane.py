@@ -30,6 +30,7 @@ from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.i18n import N_, _
 
@@ -108,7 +109,7 @@ class ActivityPane(Pane):
         self.tools.insertWidget(0, self.agent)
         self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        self.group = control(QComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
+        self.group = control(ComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)

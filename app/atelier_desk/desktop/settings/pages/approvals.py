@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.questions.approval_wording import rule_text
@@ -15,6 +15,7 @@ from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import fill, label, say
+from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
 from atelier_desk.domain.settings import Settings
@@ -31,7 +32,7 @@ MODES = (
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
-class TimeoutBox(QSpinBox):
+class TimeoutBox(SpinBox):
     """0 (for ever) or 30–300 seconds; what lies between is no choice."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -26,6 +26,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     ToolCallFinished,
     ToolCallStarted,
     ToolsRefused,
@@ -178,6 +179,11 @@ def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
         )
         out.messages.append(row)
     _count_part(at, body.usage, out)
+
+
+@on(TitleWritten)
+def _title_written(at: In, body: TitleWritten, out: Projection) -> None:
+    _count(at, body.usage, out)
 
 
 @on(ModelRetried)
