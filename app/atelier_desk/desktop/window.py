@@ -66,7 +66,7 @@ class MainWindow(Translated, WindowActions):
         self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
         self.rail = Rail(self, bridge)
         self.pages.installEventFilter(self)
-        self.toasts.stand_over(self.pages)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.actions_ = ActionRegistry(self)
         self._add_pane_actions()
         self.chat.commands.register(self.actions_)

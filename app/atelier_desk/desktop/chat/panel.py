@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.choices import Choices
@@ -116,8 +116,9 @@ class ChatPanel(Translated, QWidget):
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        below = fill(QVBoxLayout(), self._above_composer, self.composer, spacing=4)
-        bottom.addLayout(below, 100)
+        self.bottom = QWidget(self)  # as wide as the column, whatever stands over the composer
+        fill(QVBoxLayout(self.bottom), self._above_composer, self.composer, margins=(0, 0, 0, 0), spacing=4)
+        bottom.addWidget(self.bottom, 100)
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
@@ -361,6 +362,12 @@ class ChatPanel(Translated, QWidget):
 
         self.bridge.jobs.once(once, work)
 
+    def clear_of(self) -> int:
+        """Pixels at the lower edge that hold what a person writes in and decides with, of a sub-agent's page too: nothing may cover them."""
+        page = self.agent_page
+        first = page.composer if page is not None and page.run_id and page.composer.isVisible() else self.bottom
+        return self.height() - first.mapTo(self, QPoint()).y()
+
     # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
         for kind, entry in changes:
@@ -420,7 +427,7 @@ class ChatPanel(Translated, QWidget):
             self._stack.setCurrentIndex(1 if empty else 0)
 
     def _resize_column(self) -> None:
-        self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
+        self.bottom.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
         if not self.workflow_id:
