@@ -47,8 +47,7 @@ class StepBar(Translated, QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the transcript, with the way to
-        go on."""
+        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the transcript."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()

@@ -6,7 +6,11 @@ it in the reader's language: ``error.localized(_)``. ``code`` is stable and mach
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+
+_EMPTY = re.compile(r"[\s\u00a0\u202f]*\(\)")
+"""What is left of a detail in parentheses."""
 
 
 class AtelierError(Exception):
@@ -36,8 +40,17 @@ class AtelierError(Exception):
 
     def localized(self, translate: Callable[..., str]) -> str:
         """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.i18n._``."""
-        params = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in self.params.items()}
-        return translate(self.template, **params)
+        return self._filled(translate, self.params)
+
+    def in_words(self, translate: Callable[..., str]) -> str:
+        """The same without ``detail``, which is what a server or a library said in its own words."""
+        return (
+            _EMPTY.sub("", self._filled(translate, {**self.params, "detail": ""})) if "detail" in self.params else self.localized(translate)
+        )
+
+    def _filled(self, translate: Callable[..., str], values: Mapping[str, object]) -> str:
+        shown = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in values.items()}
+        return translate(self.template, **shown)
 
 
 class UsageError(AtelierError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint
-from PySide6.QtWidgets import QAbstractButton, QDoubleSpinBox, QLabel, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDoubleSpinBox, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -314,11 +314,20 @@ async def stopped(opened: Open) -> None:
 
 async def failure(opened: Open) -> None:
     """A server that is busy once is asked again; one that refuses is told of, with Retry."""
-    no_key = ProviderError("{provider} refused the API key.", code="auth", provider="It")
+    said = "HTTP 401: invalid_api_key"
+    no_key = ProviderError("{provider} refused the API key ({detail}). Set it.", code="auth", provider="It", detail=said)
     room = await opened(Lead=Busy([no_key, "Here I am."]))
     await room.send()
     await room.status("error")
     await room.compare("after the error")
+    text = told(room.cards(room.live))
+    assert "It refused the API key. Set it." in text
+    assert not any(each in text for each in ("401", "invalid_api_key", "auth"))
+    fold = room.live.findChild(QPushButton, "notice-details")
+    assert fold is not None
+    fold.click()
+    await room.until(lambda: f"auth\n{said}" in told(room.cards(room.live)))
+    fold.click()
     await room.engine.runs.resume(room.run)
     await room.status("completed")
     await room.compare("after Retry")

@@ -363,7 +363,7 @@ class ChatPanel(Translated, QWidget):
         self.bridge.jobs.once(once, work)
 
     def clear_of(self) -> int:
-        """Pixels at the lower edge that hold what a person writes in and decides with, of a sub-agent's page too: nothing may cover them."""
+        """Pixels at the lower edge that nothing may cover: what a person writes in and decides with, of a sub-agent's page too."""
         page = self.agent_page
         first = page.composer if page is not None and page.run_id and page.composer.isVisible() else self.bottom
         return self.height() - first.mapTo(self, QPoint()).y()

@@ -88,8 +88,12 @@ class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
+    """``message`` with, ``words`` without what a server said in its own words, the ``detail``."""
+
     code: str = ""
     message: str = ""
+    words: str = ""
+    detail: str = ""
     recoverable: bool = True
 
 

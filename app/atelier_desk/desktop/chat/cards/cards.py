@@ -133,8 +133,7 @@ class QuestionPart(QWidget):
 
     def show_asked(self, asked: Asked) -> None:
         self._asked = asked
-        side = theme().px(13)
-        self._row.setContentsMargins(side + theme().px(15) + 10, 0, side, 12)  # under the words of the head, which follow its icon
+        self._row.setContentsMargins(13 + theme().px(15) + 10, 0, 13, 12)  # under the words of the head, which follow its icon
         self._text.setText(asked.question)
         self._answer.setText(asked.answer)
         self._answer.setVisible(bool(asked.answer))

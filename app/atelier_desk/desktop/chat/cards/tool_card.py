@@ -121,10 +121,11 @@ class ToolCard(Translated, QFrame):
 
     def words(self) -> tuple[str, str]:
         """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given."""
-        shown, over = self.call.presentation, self.call.status == "ok"
+        shown, asked = self.call.presentation, self.asked
+        over = self.call.status == "ok" if asked is None else asked.status != "pending"
         said = shown.words(over=over) if shown.summary.text else summary_of(self.call.arguments)
         first, rest = said.parts(_)
-        return first or self.tool_title(), "" if self.asked is not None else rest
+        return first or self.tool_title(), "" if asked is not None else rest
 
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""

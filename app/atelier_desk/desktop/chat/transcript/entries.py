@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from atelier_desk.domain.call import Presentation
     from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.question import UserQuestion
@@ -76,6 +78,7 @@ class Entry:
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
         images: base64 data and media types of a user message's pictures.
+        time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
     """
 
@@ -96,6 +99,7 @@ class Entry:
     agent_name: str = ""
     model: str = ""
     provider: str = ""
+    time: datetime | None = None
     branch: Branch | None = None
     live: bool = False
     pending: bool = False
@@ -180,6 +184,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,
+        time=message.created_at,
         branch=stored.branch,
         pinned=message.pinned,
     )

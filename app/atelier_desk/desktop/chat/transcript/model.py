@@ -290,7 +290,7 @@ class Transcript:
             entry = Entry(data.message_id, "user" if data.role == "user" else "assistant", run_id=event.run_id)
             kind = "append"
             self._add(entry)
-        entry.content, entry.run_id, entry.seq = data.content, event.run_id, event.seq
+        entry.content, entry.run_id, entry.seq, entry.time = data.content, event.run_id, event.seq, event.time
         entry.live = entry.pending = False
         entry.agent_name = event.agent_name or entry.agent_name
         entry.reasoning = data.reasoning or entry.reasoning
@@ -423,7 +423,7 @@ class Transcript:
 
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
-            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable}
+            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable, "words": data.words, "detail": data.detail}
         else:
             details, key = dict(data.details), data.message_id
             details[_REASONS.get(kind, "reason")] = data.reason

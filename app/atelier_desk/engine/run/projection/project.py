@@ -426,8 +426,9 @@ def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
 
 @on(RunFailed)
 def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
-    out.chunks.append((ChunkType.ERROR, {"code": body.code, "message": body.message, "recoverable": body.recoverable}))
-    out.messages.append(notice(at, "error", content=body.message, code=body.code, recoverable=body.recoverable))
+    told: dict[str, Any] = {"code": body.code, "recoverable": body.recoverable, "words": body.words, "detail": body.detail}
+    out.chunks.append((ChunkType.ERROR, {**told, "message": body.message}))
+    out.messages.append(notice(at, "error", content=body.message, **told))
     out.chunks.append(status_chunk(RunStatus.ERROR))
     if at.after.parent_run_id is None:
         out.chunks.append(complete_chunk("error", body.message))
