@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from atelier_desk import figures
+
 _EMPTY = re.compile(r"[\s\u00a0\u202f]*\(\)")
 """What is left of a detail in parentheses."""
 
@@ -44,13 +46,21 @@ class AtelierError(Exception):
 
     def in_words(self, translate: Callable[..., str]) -> str:
         """The same without ``detail``, which is what a server or a library said in its own words."""
-        return (
-            _EMPTY.sub("", self._filled(translate, {**self.params, "detail": ""})) if "detail" in self.params else self.localized(translate)
-        )
+        if "detail" not in self.params:
+            return self.localized(translate)
+        return _EMPTY.sub("", self._filled(translate, {**self.params, "detail": ""}))
 
     def _filled(self, translate: Callable[..., str], values: Mapping[str, object]) -> str:
-        shown = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in values.items()}
-        return translate(self.template, **shown)
+        return translate(self.template, **{name: _shown(value, translate) for name, value in values.items()})
+
+
+def _shown(value: object, translate: Callable[..., str]) -> object:
+    """A value as a sentence of the reader's language has it: numbers in groups of thousands, errors in words."""
+    if isinstance(value, AtelierError):
+        return value.localized(translate)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
+    return value
 
 
 class UsageError(AtelierError):

@@ -297,8 +297,8 @@ class Transcript:
         entry.reasoning_ms, entry.model, entry.provider = data.reasoning_ms, data.model or entry.model, data.provider or entry.provider
         if data.finish_reason in UNFINISHED:
             entry.details = {"finish_reason": data.finish_reason}
-        if data.interrupted:
-            entry.topic = "interrupted"
+        if data.cut_off:
+            entry.topic = "cut_off"
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
         elif entry.kind == "user":
