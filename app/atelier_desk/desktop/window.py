@@ -68,7 +68,7 @@ class MainWindow(Translated, WindowActions):
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.pages.installEventFilter(self)
-        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
+        self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
         self._add_pane_actions()
         self.presenter: Any = None
@@ -134,6 +134,7 @@ class MainWindow(Translated, WindowActions):
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         self._connect_chat()
 
