@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -17,6 +18,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.wheel import changed_by_wheel, inputs
 
@@ -228,6 +230,20 @@ def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_wa
     assert first_view(rows, "done") == "done"
     cut_off = Workflow(id="cut", name="cut", status=WorkflowStatus.RUNNING, updated_at=start)
     assert first_view([*rows, cut_off], "done") == "cut"
+
+
+async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window, chat = program.window, program.window.chat
+    window.resize(1500, 860)
+    toast = window.toasts.show("Saved")
+    left = chat.composer.mapTo(window, QPoint()).x()
+    bar = program.window.conductor.step_bar
+    bar.paused = WaitingStep("r1", "r1", "A very long name of an agent " * 8, 0)
+    bar._show(())
+    qtbot.waitUntil(lambda: bar.isVisible() and bar.width() == chat.composer.width())
+    qtbot.waitUntil(lambda: toast.geometry().bottom() < bar.mapTo(window, QPoint()).y())
+    assert chat.composer.mapTo(window, QPoint()).x() == left, "the bar pushes the composer aside"
 
 
 async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:

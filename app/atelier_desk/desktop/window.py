@@ -135,6 +135,7 @@ class MainWindow(Translated, WindowActions):
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         self._connect_chat()
 

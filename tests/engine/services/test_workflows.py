@@ -182,8 +182,7 @@ async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelie
         calling = [entry for entry in whole if entry.calls]
         assert [entry.calls[0].tool for entry in calling] == ["CalculatorTool", "UserQuestionTool"]
         assert calling[0].calls[0].result["result"] == 42
-        assert calling[1].question is not None
-        assert calling[1].question.text_response == "red"
+        assert [asked.text_response for asked in calling[1].questions] == ["red"]
         paged = []
         before = None
         while batch := await atelier.workflows.transcript(workflow.id, before=before, limit=2):

@@ -190,7 +190,7 @@ class ToolCalls:
             risk=approvals.risk_of(state.approvals, name, said.risk.value),
             idempotent=said.idempotent,
             subjects=said.subjects,
-            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary),
+            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),
         )
 
     def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool, described: Call) -> str | None:
