@@ -45,6 +45,24 @@ def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:
     assert cli("workflows", "search", "", "--json").json == []
 
 
+def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
+    workflow = talk(cli, "Tell me about herons. Be brief.")
+    assert [each["name"] for each in cli("workflows", "list", "--json").json] == ["Tell me about herons"]
+    titled = cli("workflows", "title", workflow, "--json", steps=["A bird that fishes"]).json
+    assert (titled["name"], titled["named_by"]) == ("A bird that fishes", "person")
+    assert "Birds" in cli("workflows", "title", workflow, "Birds").out
+    assert "(Nature)" in cli("workflows", "move", workflow, "Nature").out
+    assert [each["id"] for each in cli("workflows", "list", "--folder", "Nature", "--json").json] == [workflow]
+    assert cli("workflows", "list", "--folder", "Other", "--json").json == []
+    assert cli("workflows", "move", workflow, "--json").json["collection"] == ""
+    assert cli("workflows", "move", workflow, "x" * 65).status == 2
+    cli("workflows", "archive", workflow)
+    assert cli("workflows", "list", "--json").json == []
+    assert [each["id"] for each in cli("workflows", "list", "--archived", "--json").json] == [workflow]
+    cli("workflows", "archive", workflow, "--undo")
+    assert [each["id"] for each in cli("workflows", "list", "--json").json] == [workflow]
+
+
 def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     workflow = talk(cli)
     exported = cli("workflows", "export", workflow)

@@ -29,6 +29,7 @@ _DEFAULTS: dict[str, Any] = {
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},
+    "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},
     "models.list": [],

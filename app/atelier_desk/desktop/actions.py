@@ -20,6 +20,7 @@ Method = TypeVar("Method", bound=Callable[..., object])
 
 GROUPS = {
     "workflow": N_("Workflow"),
+    "message": N_("Message"),
     "run": N_("Agent"),
     "view": N_("View"),
     "program": N_("Program"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.memories import MemoryService
+    from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
@@ -36,6 +37,7 @@ class EngineCalls(Protocol):
 
     runs: RunManager
     workflows: WorkflowService
+    messages: MessageService
     agents: AgentService
     providers: ProviderService
     models: ModelService

@@ -110,6 +110,10 @@ class WindowActions(WindowParts):
         elif kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
 
+    @action("pinned-messages", N_("Pinned messages"), group="message", icon="pin")
+    def pinned_messages(self) -> None:
+        self.chat.pinned.open()
+
     # -- runs -----------------------------------------------------------------------------------------------------------------
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
     def stop_run(self) -> None:

@@ -3,6 +3,7 @@
 from typing import Final
 
 WORKFLOW_NAME: Final = 256
+COLLECTION: Final = 64
 MESSAGE: Final = 100_000
 ATTACHED_TEXT: Final = 100_000
 """Characters of all text files that go with one message, together."""

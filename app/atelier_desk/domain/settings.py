@@ -31,6 +31,8 @@ class Settings(Model):
     notifications: bool = True
     first_start_done: bool = False
     default_agent_id: str = ""
+    name_by_model: bool = True
+    """Ask the model for a workflow's name after its first answer; off, the first message's words are its name."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
     inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
     """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
@@ -40,10 +42,13 @@ class Settings(Model):
     approvals: ApprovalSettings = ApprovalSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
-    favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
-    """``provider/model`` of those that stand first wherever a model is chosen."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    favourite_models: tuple[str, ...] = ()
+    """Provider and model joined by a slash; the pickers show them first."""
+    recent_models: tuple[str, ...] = ()
+    """The same of those picked last, the newest first."""
+    favourite_agents: tuple[str, ...] = ()
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
 

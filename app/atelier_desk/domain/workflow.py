@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -57,6 +57,11 @@ class Workflow(Model):
     """A conversation with its tasks, memories and reports.
 
     Attributes:
+        named_by: where its name comes from. The model replaces words of the first message alone, and nothing but a person what a person
+            wrote.
+        collection: the folder of the list it stands in, empty for none; not to be confused with ``folders``.
+        archived: put away: the list shows it in a section of its own.
+        unread: it ended out of sight and was not opened since.
         head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
         stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
         usage: totals over all runs, sub-agents counted.
@@ -67,6 +72,7 @@ class Workflow(Model):
 
     id: str = Field(default_factory=new_id)
     name: str = Field(min_length=1, max_length=limits.WORKFLOW_NAME)
+    named_by: Literal["", "words", "model", "person"] = ""
     agent_id: str = ""
     status: WorkflowStatus = WorkflowStatus.IDLE
     head_run_id: str | None = None
@@ -74,6 +80,9 @@ class Workflow(Model):
     usage: Usage = Usage()
     context_tokens: int = 0
     pinned: bool = False
+    archived: bool = False
+    collection: str = Field(default="", max_length=limits.COLLECTION)
+    unread: bool = False
     draft: str = ""
     folders: tuple[str, ...] = ()
     pending_questions: int = 0
@@ -98,6 +107,7 @@ class Run(Model):
         usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
+        deleted_at: when a person deleted the branch it is on; such a run is shown and found nowhere, and can be brought back for a while.
     """
 
     id: str = Field(default_factory=new_id)
@@ -119,6 +129,7 @@ class Run(Model):
     error: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
+    deleted_at: Timestamp | None = None
 
 
 class MessageRole(StrEnum):

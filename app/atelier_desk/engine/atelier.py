@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.memories import MemoryService
+    from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
@@ -72,6 +73,7 @@ SERVICES = {
     "providers": "ProviderService",
     "models": "ModelService",
     "workflows": "WorkflowService",
+    "messages": "MessageService",
     "agents": "AgentService",
     "tasks": "TaskService",
     "memories": "MemoryService",
@@ -95,7 +97,7 @@ class Atelier:
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
+        workflows, messages, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
             own_tools, tools, stepping: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
@@ -111,6 +113,7 @@ class Atelier:
     embedder: Embedder | None
     memory_search: MemorySearch
     workflows: WorkflowService
+    messages: MessageService
     agents: AgentService
     providers: ProviderService
     models: ModelService
@@ -358,9 +361,11 @@ class Atelier:
 
     async def go_on(self) -> None:
         """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
+        From now on the model names workflows after their first answer.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
+        self.runs.titles.watch()
         await self.runs.resume_all()
         if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
             self.memories.start_reembed()
@@ -505,6 +510,7 @@ class Atelier:
             fault=fault or no_fault,
         )
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.titles.wanted = settings.name_by_model
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

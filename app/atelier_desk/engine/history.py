@@ -155,6 +155,11 @@ async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
         yield event
 
 
+async def _deleted(repos: Repositories, workflow_id: str) -> set[str]:
+    """The runs of deleted branches."""
+    return {run.id for run in await repos.runs.list(workflow_id) if run.deleted_at is not None}
+
+
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
     """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
 
@@ -163,7 +168,10 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
     await repos.workflows.get(workflow_id)
     states: dict[str, RunState] = {}
     totals = Totals()
+    deleted = await _deleted(repos, workflow_id)
     async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
+        if event.run_id in deleted:
+            continue
         if not event.run_id:
             assert isinstance(event.body, TaskChanged)
             projection = project_task(event.body)
@@ -203,12 +211,15 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
         update={
             "id": new_id(),
             "name": name,
+            "named_by": "person",
             "stream_seq": 0,
             "usage": Totals().usage,
             "head_run_id": None,
             "pending_questions": 0,
             "pending_approvals": 0,
             "pinned": False,
+            "archived": False,
+            "unread": False,
             "draft": "",
             "created_at": now,
             "updated_at": now,
@@ -216,11 +227,13 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     )
     await repos.workflows.create(target)
     copier = Copier(repos, journal, workflow_id, target.id)
+    deleted = await _deleted(repos, workflow_id)
     try:
         async for event in workflow_events(repos, workflow_id):
             if event.stream_from > at and event.commit != copier.commit:
                 break
-            await copier.take(event)
+            if event.run_id not in deleted:
+                await copier.take(event)
         await copier.flush()
         await copier.pause()
         # A person may have looked at another branch meanwhile, which no event tells, and changed tasks of it.

@@ -27,6 +27,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     event_id,
 )
 from atelier_desk.domain.stream.event import StreamEvent
@@ -41,7 +42,7 @@ from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit import Commit, Rename
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
@@ -144,6 +145,7 @@ class _Batch:
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.rules += projection.rules
+        self.rows.pins.update(projection.pins)
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
 
@@ -204,6 +206,7 @@ def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (
         tasks=tuple(batch.rows.tasks),
         deleted_tasks=tuple(batch.rows.deleted_tasks),
         rules=tuple(batch.rows.rules),
+        pins=batch.rows.pins,
         clear_partial=tuple(clear_partial),
     )
 
@@ -226,10 +229,11 @@ def _state(batch: _Batch, run_id: str) -> RunState:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is
+    not work, and neither is a title."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone)
+    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten)
 
 
 class Journal:
@@ -253,7 +257,7 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> RunState:
         """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
         of the workflow's name (``Commit.rename``), are kept in the same transaction.
@@ -294,7 +298,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -361,8 +365,8 @@ class Journal:
             raise asyncio.CancelledError
         return bodies
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None:
-        """Show the branch that ends with a turn, with the tasks it has, in one transaction.
+    async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
+        """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.
 
         Raises:
             NotFoundError: no such workflow.
@@ -374,7 +378,13 @@ class Journal:
             batch.rows.workflow["head_run_id"] = head_run_id
             await self._take_tasks(workflow_id, head_run_id, batch)
             rows = batch.rows
-            commit = Commit(workflow=rows.workflow, tasks=tuple(rows.tasks), deleted_tasks=tuple(rows.deleted_tasks), of=workflow_id)
+            commit = Commit(
+                workflow=rows.workflow,
+                tasks=tuple(rows.tasks),
+                deleted_tasks=tuple(rows.deleted_tasks),
+                deleted_runs=deleted_runs or {},
+                of=workflow_id,
+            )
             cancelled = await self._commit(head, batch, commit)
             self._announce(workflow_id, batch)
         if cancelled:

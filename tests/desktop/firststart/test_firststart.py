@@ -64,7 +64,7 @@ def atelier(server: Server) -> FakeAtelier:
             "try_draft": lambda _draft, model: try_model(server, model, SystemClock()),
             "draft_models": [],
         },
-        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name, agent_id=agent_id)},
+        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},
     )
 
 
@@ -294,7 +294,7 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
     find("goal-1").click()
     await settle()
     goal = "What is 12% of 840?"
-    assert atelier.calls("workflows.create") == [((goal, "a1"), {})]
+    assert atelier.calls("workflows.create") == [(("", "a1"), {})]
     assert atelier.calls("runs.send") == [(("w9", goal), {})]
     assert started == ["w9"]
     assert not guide.isVisible()

@@ -44,6 +44,7 @@ class Column:
                 "duplicate": workflow("z"),
                 "export": "{}",
                 "changed_reports": [],
+                "left_out_files": [],
             }
         )
         self.bridge = FakeBridge(self.engine)

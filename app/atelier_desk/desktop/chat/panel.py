@@ -12,7 +12,9 @@ from atelier_desk.desktop.chat.compose.choices import Choices
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.sending import encoded, picture_folders
 from atelier_desk.desktop.chat.header import ChatHeader
+from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
+from atelier_desk.desktop.chat.pinned import PinnedButton
 from atelier_desk.desktop.chat.search.find_bar import FindBar
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.steering import Steering
@@ -69,9 +71,12 @@ class ChatPanel(Translated, QWidget):
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
         self.steering = Steering(bridge, self)
+        self.commands = self.host.commands = MessageCommands(self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = Choices(bridge, self.header, self)
+        self.pinned = PinnedButton(self, self.header)
+        self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
@@ -166,6 +171,7 @@ class ChatPanel(Translated, QWidget):
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
         self.header.set_interrupted(False)
+        self.pinned.clear()
         self._set_running(False)
         self._show_empty(True)
         self.composer.field.setFocus()
@@ -234,7 +240,7 @@ class ChatPanel(Translated, QWidget):
             self.agent_page.host.question_requested.connect(self.question_requested)
             self._stack.addWidget(self.agent_page)
         self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
-        self.agent_page.host.bridge = self.bridge
+        self.agent_page.host.bridge, self.agent_page.host.commands = self.bridge, self.commands
         self.agent_page.open(run_id, message_id)
         self._stack.setCurrentWidget(self.agent_page)
         self.composer.hide()
@@ -324,24 +330,24 @@ class ChatPanel(Translated, QWidget):
 
     def _on_regenerate(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self._rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
+        self.rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
 
     def _on_resend(self, run_id: str, text: str) -> None:
         workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
         again = ("resend", run_id, text)
         runs = self.bridge.engine.runs
-        self._rerun(again, lambda: runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
+        self.rerun(again, lambda: runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self._rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
+        self.rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
 
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
 
-    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Change which turns the conversation has."""
 
         async def work() -> None:

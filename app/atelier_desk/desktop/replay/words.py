@@ -59,6 +59,7 @@ _MARKS = {
     "parent_answered": N_("Parent answered"),
     "limits_raised": N_("Limits raised"),
     "entry_pinned": N_("Pin changed"),
+    "title_written": N_("Title written"),
     "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),
     "window_learned": N_("The context window is smaller than thought"),

@@ -258,6 +258,8 @@ class Sidebar(Translated, QWidget):
         text = await self.bridge.engine.workflows.export(workflow_id, kind)
         await write_text(path, text)
         changed = await self._changed_reports(workflow_id) if kind == "json" else []
+        files = await self.bridge.engine.workflows.left_out_files(workflow_id) if kind == "json" else []
+        changed += [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
         self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *changed]))
 
     def _find(self, workflow_id: str) -> Workflow | None:

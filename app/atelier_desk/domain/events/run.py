@@ -32,6 +32,7 @@ from atelier_desk.domain.events.team import (
     LimitsRaised,
     ParentAnswered,
     ParentAsked,
+    TitleWritten,
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
@@ -78,6 +79,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "TaskChanged",
+    "TitleWritten",
     "ToolCallFinished",
     "ToolCallStarted",
     "ToolsRefused",
@@ -404,6 +406,7 @@ EventBody = Annotated[
     | ParentAnswered
     | LimitsRaised
     | EntryPinned
+    | TitleWritten
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

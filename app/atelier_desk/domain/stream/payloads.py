@@ -323,8 +323,11 @@ class UsageTold(Sum, chunk=ChunkType.USAGE):
 
 
 class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
+    """``reason`` pinned, unpinned or undone; ``message_id`` of the transcript's message that was pinned, when there is one."""
+
     reason: str = ""
     origin: str = ""
+    message_id: str = ""
 
 
 class Notice(Payload):

@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarte
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.workflow import Run, RunMode, Workflow
+from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -28,10 +28,12 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_message
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.steering import Steering
+from atelier_desk.engine.runs.titles import Titles
 from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
 from atelier_desk.i18n import N_, language
+from atelier_desk.storage.writing.commit import Rename
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
 
@@ -49,10 +51,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
-    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
+def _rename(row: Workflow, content: str) -> Rename | None:
+    """A workflow that nobody named gets its name from its first message."""
     name = name_from(content) if row.name in placeholders() else ""
-    return (row.name, name) if name else None
+    return Rename(row.name, name, "words") if name else None
 
 
 class RunManager:
@@ -64,6 +66,7 @@ class RunManager:
         steering: pause, resume, step, speak.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
+        titles: names of workflows by the model.
         recovery: runs that a kill or the end of the program cut off.
     """
 
@@ -76,6 +79,7 @@ class RunManager:
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
+        self.titles = Titles(env, self._runs)
         self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
@@ -142,16 +146,27 @@ class RunManager:
                 who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
-    async def regenerate(self, workflow_id: str, run_id: str) -> str:
-        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does."""
-        return await self.edit_and_resend(workflow_id, run_id, None)
+    async def regenerate(self, workflow_id: str, run_id: str, *, provider: str = "", model: str = "") -> str:
+        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does.
+
+        ``provider`` and ``model`` answer this one time; what the workflow has chosen stays as it is.
+        """
+        return await self.edit_and_resend(workflow_id, run_id, None, model=(provider, model) if model else None)
 
     async def edit_and_resend(
-        self, workflow_id: str, run_id: str, content: str | None, *, agent: AgentConfig | None = None, agent_id: str = ""
+        self,
+        workflow_id: str,
+        run_id: str,
+        content: str | None,
+        *,
+        agent: AgentConfig | None = None,
+        agent_id: str = "",
+        model: tuple[str, str] | None = None,
     ) -> str:
         """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same message). The old branch stays.
 
-        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn.
+        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn. ``model``
+        (provider and name) takes the place of the agent's own in this answer.
 
         Raises:
             ConflictError: a run of the workflow is at work.
@@ -175,6 +190,8 @@ class RunManager:
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if model is not None:
+                who = Who(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             return await self._start(row, message, who, RunMode.AUTO, run.previous_run_id)
 
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
@@ -255,6 +272,10 @@ class RunManager:
         """See ``ContextEditing.pin``."""
         await self.editing.pin(workflow_id, origin, pinned)
 
+    async def pin_message(self, message: Message, pinned: bool = True) -> None:
+        """See ``ContextEditing.pin_message``."""
+        await self.editing.pin_message(message, pinned)
+
     async def undo_compaction(self, workflow_id: str, origin: str) -> None:
         """See ``ContextEditing.undo_compaction``."""
         await self.editing.undo_compaction(workflow_id, origin)
@@ -313,6 +334,7 @@ class RunManager:
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
+        await self.titles.close()
         self._progress.close()
         await self._watch.close()
         await self._runs.close()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
@@ -35,12 +37,18 @@ READ_ATTEMPTS = 10
 DRAFT = limits.MESSAGE
 
 
+ImportStep = Literal["checking", "storing"]
+"""What an import does: until ``storing`` it can be cancelled, and nothing has changed; then it is done to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: ``action`` created, overwritten, renamed or skipped."""
+    """What an import did: ``action`` created, overwritten, renamed or skipped. ``folders`` are those that were granted where the file comes
+    from; a person has to grant them again."""
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +74,22 @@ class WorkflowService:
 
     async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
-        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
+        by_person = bool(name.strip())
+        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields = {"id": id} if id else {}
+        fields: dict[str, str] = {"id": id} if id else {}
         workflow = checks.build(
-            Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now, **fields
+            Workflow,
+            _("workflow"),
+            name=given,
+            named_by="person" if by_person else "",
+            agent_id=agent_id,
+            folders=folders,
+            created_at=now,
+            updated_at=now,
+            **fields,
         )
         await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
@@ -82,10 +99,30 @@ class WorkflowService:
         """The workflow; ``NotFoundError`` when there is none."""
         return await self._context.repos.workflows.get(workflow_id)
 
-    async def list(self, search: str = "", limit: int = limits.LIST_DEFAULT, offset: int = 0, *, deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; ``search`` filters by name."""
+    async def list(
+        self,
+        search: str = "",
+        limit: int = limits.LIST_DEFAULT,
+        offset: int = 0,
+        *,
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed; ``search`` filters by name. See ``WorkflowRepository.list`` for the others."""
         checks.page(limit, offset)
-        return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+        only = {"archived": archived, "filed": filed, "collection": collection}
+        found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
+        return found
+
+    async def collections(self) -> builtins.list[tuple[str, int]]:
+        """The folders of the list, by name, each with how many workflows it has."""
+        return await self._context.repos.workflows.collections()
+
+    async def archived_count(self) -> int:
+        """How many workflows are put away."""
+        return await self._context.repos.workflows.archived()
 
     async def latest(self) -> Workflow:
         """The workflow in which something happened last.
@@ -99,7 +136,31 @@ class WorkflowService:
         return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
-        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
+        """A name a person gave: no model replaces it."""
+        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
+
+    async def suggest_title(self, workflow_id: str) -> Workflow:
+        """Ask its model what it is about, and take the answer as its name; the first message's words when there is no good one.
+
+        Raises:
+            UsageError: nothing was said in it, or the limits of its agent have no room for the request.
+            ProviderError: the model cannot be asked.
+        """
+        return await self._context.runs.titles.suggest(workflow_id)
+
+    async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
+        """Put it away, or take it out again."""
+        return await self._update(workflow_id, archived=archived)
+
+    async def move(self, workflow_id: str, collection: str) -> Workflow:
+        """Into a folder of the list, which need not exist; an empty name takes it out of its own. ``set_folders`` is another thing."""
+        name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
+        return await self._update(workflow_id, collection=name)
+
+    async def set_unread(self, workflow_id: str, unread: bool) -> None:
+        """Mark it as ended out of sight, or as seen."""
+        if (await self.get(workflow_id)).unread is not unread:
+            await self._update(workflow_id, unread=unread)
 
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
@@ -126,9 +187,13 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
-        copy = with_new_ids(await self._collect(workflow_id))
+        file = await self._collect(workflow_id)
+        copy = await in_storage_thread(with_new_ids, file)
+        for part in artefacts_of(file.events):
+            await self._context.repos.artefacts.copy(workflow_id, copy.workflow.id, part)
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
     async def delete(self, workflow_id: str) -> Workflow:
@@ -153,11 +218,14 @@ class WorkflowService:
         return removed
 
     async def purge_expired(self, *, older_than_s: float = UNDO_WINDOW_S) -> int:
-        """Purge the workflows that were deleted more than ``older_than_s`` seconds ago; gives how many."""
+        """Purge the workflows, and the branches of others, that were deleted more than ``older_than_s`` seconds ago; gives how many
+        workflows."""
         oldest = self._context.clock.now() - timedelta(seconds=older_than_s)
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
         for workflow in expired:
             await self.purge(workflow.id)
+        branches = await self._context.repos.runs.deleted_before(oldest)
+        await self._context.repos.runs.purge([run.id for run in branches])
         return len(expired)
 
     async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
@@ -199,6 +267,54 @@ class WorkflowService:
         self._transcripts.forget(workflow_id)
         return await self.get(workflow_id)
 
+    async def delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
+        """Delete the version ``run_id`` of a turn and all that followed it; ``undo_delete_branch`` brings it back until it is purged.
+
+        A run that works on it is stopped. Shown is another version of the turn, or what was before it.
+
+        Raises:
+            NotFoundError: the workflow has no such turn.
+        """
+        from atelier_desk.engine.services.workflow.branches import below, shown_without
+
+        await self._stop(workflow_id)
+        workflow = await self.get(workflow_id)
+        runs = await self._context.repos.runs.links(workflow_id)
+        if all(run.id != run_id or run.parent_run_id is not None for run in runs):
+            raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+        now = self._context.journal.now()
+        head = shown_without(runs, workflow.head_run_id, run_id)
+        return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
+
+    async def undo_delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
+        """Bring a deleted branch back and show it; one that is there already is shown.
+
+        Raises:
+            NotFoundError: it was purged, or the workflow never had it.
+            UsageError: the turn before it was deleted since; that one is brought back first.
+        """
+        from atelier_desk.engine.services.workflow.transcript import newest_under
+
+        if self._context.runs.active(workflow_id) is not None:
+            raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
+        runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id)}
+        wanted = runs.get(run_id)
+        if wanted is None:
+            raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+        before = runs.get(wanted.previous_run_id or "")
+        if before is not None and before.deleted_at is not None and before.deleted_at != wanted.deleted_at:
+            raise UsageError(N_("The turn before this one was deleted too. Bring that one back first."))
+        together = [each.id for each in runs.values() if wanted.deleted_at is not None and each.deleted_at == wanted.deleted_at]
+        back = {*(link.id for link in await self._context.repos.runs.links(workflow_id)), *together}
+        links = [RunLink(each.id, each.previous_run_id, each.parent_run_id) for each in runs.values() if each.id in back]
+        return await self._show(workflow_id, newest_under(links, run_id), dict.fromkeys(together))
+
+    async def _show(self, workflow_id: str, head: str | None, deleted_runs: dict[str, datetime | None]) -> Workflow:
+        await self._context.journal.show_branch(workflow_id, head, deleted_runs)
+        self._transcripts.forget(workflow_id)
+        self._changed(workflow_id)
+        return await self.get(workflow_id)
+
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Everywhere: messages, tool input and output, reports and memories."""
         checks.page(limit)
@@ -206,11 +322,12 @@ class WorkflowService:
         return await self._context.repos.workflows.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
-        """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
-        from atelier_desk.engine.services.workflow.file import to_json, to_markdown
+        """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""
+        from atelier_desk.engine.services.workflow.exporting import exported
+        from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
-            return to_json(await self._collect(workflow_id))
+            return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[0]
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
@@ -222,6 +339,12 @@ class WorkflowService:
         is now, and leave out the missing ones."""
         reports = await self._context.repos.reports.list(workflow_id)
         return [report.name for report in reports if not (await self._report_text(report))[1]]
+
+    async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
+        """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
+        from atelier_desk.engine.services.workflow.exporting import exported
+
+        return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
         """Write a file that a tool made and the workflow keeps where a person wants it.
@@ -236,7 +359,12 @@ class WorkflowService:
         except OSError as error:
             raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
-    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
+    async def import_(
+        self,
+        text: str | bytes,
+        on_conflict: OnConflict | str = OnConflict.RENAME,
+        progress: Callable[[ImportStep], None] = lambda step: None,
+    ) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.
 
         It is there whole or not at all. A new workflow with rows whose ids are those of another one's comes as a copy.
@@ -244,29 +372,33 @@ class WorkflowService:
         Raises:
             ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
         """
-        from atelier_desk.engine.services.workflow.importing import check, parse, with_new_ids
+        from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
         size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
         if size > limits.IMPORT_FILE:
             raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
-        file = parse(text)
-        check(file)
+        progress("checking")
+        file, folders = await in_storage_thread(checked, text)
         existing = await self._existing(file.workflow.id)
         if existing is None:
+            progress("storing")
             try:
-                return Imported(await self._write(file), "created")
+                return Imported(await self._write(file), "created", folders)
             except ConflictError as error:
                 if error.code != "taken":
                     raise
         elif rule is OnConflict.SKIP:
             return Imported(existing, "skipped")
         elif rule is OnConflict.OVERWRITE:
+            progress("storing")
             await self._stop(existing.id)
             replaced = await self._write(file, replace=True)
             self._context.gate.forget(existing.id)
-            return Imported(replaced, "overwritten")
-        return Imported(await self._write(with_new_ids(file), name=await self._free_name(file.workflow.name)), "renamed")
+            return Imported(replaced, "overwritten", folders)
+        copy = await in_storage_thread(with_new_ids, file)
+        progress("storing")
+        return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", folders)
 
     async def _existing(self, workflow_id: str) -> Workflow | None:
         try:
@@ -309,6 +441,8 @@ class WorkflowService:
 
         repos, workflow_id = self._context.repos, workflow.id
         runs = await repos.runs.list(workflow_id)
+        gone = {run.id for run in runs if run.deleted_at is not None}
+        runs = [run for run in runs if run.id not in gone]
         messages: builtins.list[Message] = []
         before: int | None = None
         while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
@@ -328,12 +462,12 @@ class WorkflowService:
             exported_at=self._context.clock.now(),
             workflow=workflow,
             runs=tuple(runs),
-            events=tuple([event async for event in workflow_events(repos, workflow_id)]),
-            messages=tuple(messages),
+            events=tuple([event async for event in workflow_events(repos, workflow_id) if event.run_id not in gone]),
+            messages=tuple(message for message in messages if message.run_id not in gone),
             executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
             tasks=tuple(await self._tasks(workflow_id)),
-            questions=tuple(await repos.questions.list(workflow_id)),
-            approvals=tuple(await repos.approvals.list(workflow_id)),
+            questions=tuple(asked for asked in await repos.questions.list(workflow_id) if asked.run_id not in gone),
+            approvals=tuple(asked for asked in await repos.approvals.list(workflow_id) if asked.run_id not in gone),
             frames=tuple(await repos.frames.list(workflow_id)),
             memories=tuple(memories),
             reports=tuple(reports),

@@ -60,6 +60,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "workflow": {
         "name": "string",
+        "named_by": "string",
         "agent_id": "string",
         "status": "string",
         "head_run": f"option<{RUN}>",
@@ -67,6 +68,9 @@ TABLES: dict[str, dict[str, str]] = {
         "usage": "string",
         "context_tokens": "int",
         "pinned": "bool",
+        "archived": "bool",
+        "collection": "string",
+        "unread": "bool",
         "draft": "string",
         "folders": "array<string>",
         "pending_questions": "int",
@@ -75,6 +79,7 @@ TABLES: dict[str, dict[str, str]] = {
         "updated_at": "datetime",
         "deleted_at": "option<datetime>",
         "deleted": "bool VALUE deleted_at != NONE",
+        "filed": "bool VALUE collection != ''",
         "unpinned": "bool VALUE !pinned",
         "recency": "int VALUE -time::micros(updated_at)",
     },
@@ -97,6 +102,7 @@ TABLES: dict[str, dict[str, str]] = {
         "error": "string",
         "created_at": "datetime",
         "updated_at": "datetime",
+        "deleted_at": "option<datetime>",
     },
     "run_event": {
         "workflow": WORKFLOW,
@@ -269,7 +275,7 @@ TABLES: dict[str, dict[str, str]] = {
 INDEXES: dict[str, dict[str, str]] = {
     "agent": {"by_name": "name UNIQUE"},
     "model": {"by_provider": "provider, name UNIQUE"},
-    "workflow": {"shown": "deleted, unpinned, recency"},
+    "workflow": {"shown": "deleted, unpinned, recency", "filed": "deleted, archived, filed, unpinned, recency"},
     "run": {"by_workflow": "workflow, created_at", "by_status": "status", "by_parent": "parent_run", "by_team": "correlation_id"},
     "run_event": {"by_run": "run, seq UNIQUE", "by_stream": "workflow, stream_from"},
     "partial_reply": {"by_workflow": "workflow"},

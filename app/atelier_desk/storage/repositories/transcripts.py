@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.workflow import Message, ToolExecution
-from atelier_desk.storage import errors, tables
+from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.store import Statement
 
 
 class MessageRepository(Repository[Message]):
@@ -39,16 +39,12 @@ class MessageRepository(Repository[Message]):
         )
         return found[::-1]
 
-    async def set_pinned(self, message_id: str, pinned: bool) -> None:
-        """Pin or unpin a message.
-
-        Raises:
-            NotFoundError: there is no such message.
-        """
-        row = self.table.record(message_id)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}),
-            Statement("UPDATE $row SET pinned = $pinned RETURN NONE", {"row": row, "pinned": pinned}),
+    async def pinned(self, workflow_id: str) -> list[Message]:
+        """The pinned messages of a workflow, oldest first; the journal's commits pin them."""
+        return await self._select(
+            "WHERE workflow = $workflow AND pinned = true ORDER BY seq LIMIT $limit",
+            workflow=record("workflow", workflow_id),
+            limit=limits.LIST_MAX,
         )
 
 

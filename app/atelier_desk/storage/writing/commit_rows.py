@@ -14,7 +14,9 @@ from atelier_desk.storage.writing.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
-_RENAME = "UPDATE $row SET name = $new WHERE name = $old RETURN NONE"
+_RENAME = "UPDATE $row SET name = $new, named_by = $by WHERE name = $old AND (named_by != 'person' OR $by = 'person') RETURN NONE"
+_PIN = "UPDATE $row SET pinned = $pinned RETURN NONE"
+_DELETED_RUN = "UPDATE $row SET deleted_at = $at RETURN NONE"
 
 
 def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
@@ -38,11 +40,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
-        *(
-            [Statement(_RENAME, {"row": record("workflow", workflow_id), "old": commit.rename[0], "new": commit.rename[1]})]
-            if commit.rename
-            else []
-        ),
+        *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),
@@ -50,6 +48,8 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
         *_upsert(tables.RULES, commit.rules),
+        *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
+        *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
     ]
     if written and workflow_id:

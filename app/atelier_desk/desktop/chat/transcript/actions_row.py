@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QPaintEvent
@@ -12,13 +13,18 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control, fill, label
 from atelier_desk.i18n import _, ngettext
 
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.transcript.message import MessageWidget
+
 
 class _QuietButton(IconButton):
-    """Paints itself only when its row is revealed; it takes part in keyboard focus all the time."""
+    """Paints itself only when its row is revealed, or when it is a ``lasting`` one; it takes part in keyboard focus all the time."""
+
+    lasting = False
 
     def paintEvent(self, event: QPaintEvent) -> None:
         row = self.parent()
-        if isinstance(row, ActionsRow) and row.revealed:
+        if self.lasting or (isinstance(row, ActionsRow) and row.revealed):
             super().paintEvent(event)
 
 
@@ -29,6 +35,7 @@ class ActionsRow(QWidget):
         super().__init__(parent)
         self._always = always
         self._hovered = False
+        self._pin: _QuietButton | None = None
         self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
         self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
         parent.installEventFilter(self)
@@ -37,7 +44,7 @@ class ActionsRow(QWidget):
     def revealed(self) -> bool:
         return self._always or self._hovered or any(button.hasFocus() for button, _text in self._texts)
 
-    def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> IconButton:
+    def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> _QuietButton:
         button = _QuietButton(icon, text(), self, size=14)
         button.setObjectName(name)
         button.clicked.connect(lambda *_: action())
@@ -45,6 +52,24 @@ class ActionsRow(QWidget):
         self._row.insertWidget(self._row.count() - 1, button)
         self._texts.append((button, text))
         return button
+
+    def add_menu(self, message: MessageWidget) -> None:
+        """The pin, seen as long as the message has one, and "…" for everything else; no pin where messages cannot be changed."""
+        commands = message.host.commands
+        if commands is None:
+            return
+        if message.host.versions:
+            self._pin = self.add("pin", self._pin_words, lambda: commands.pin(message.entry), "pin-message")
+        more = self.add("ellipsis", lambda: _("More"), lambda: message.open_menu_at(more), "message-more")
+
+    def show_pinned(self, on: bool) -> None:
+        if self._pin is not None:
+            self._pin.lasting = on
+            self._pin.set_icon("pin", "accent" if on else "muted")
+            self._pin.describe(self._pin_words())
+
+    def _pin_words(self) -> str:
+        return _("Take the pin away") if self._pin is not None and self._pin.lasting else _("Pin")
 
     def retranslate(self) -> None:
         for button, text in self._texts:

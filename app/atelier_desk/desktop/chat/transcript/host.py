@@ -13,6 +13,7 @@ from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.message_commands import MessageCommands
     from atelier_desk.desktop.questions.approval_desk import ApprovalDesk
 
 
@@ -23,6 +24,7 @@ class TranscriptHost(QObject):
         team: the agents that calls started, for the cards that show them as lanes.
         desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
         versions: messages can be edited and answered again; not those of a sub-agent.
+        commands: what else can be done with a message; None where nothing can, as in a replay.
 
     Signals:
         question_requested: open the dialog of this question.
@@ -56,6 +58,7 @@ class TranscriptHost(QObject):
         self.desk: ApprovalDesk | None = None
         self.bridge: Bridge | None = None
         self.versions = True
+        self.commands: MessageCommands | None = None
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

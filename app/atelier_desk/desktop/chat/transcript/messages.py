@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QGuiApplication, QPixmap
-from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.concerns import Concerns
@@ -58,6 +58,7 @@ class UserBubble(MessageWidget):
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._edit_button = self._actions.add("pencil", lambda: _("Edit and send again"), self.edit, "edit-message")
+        self._actions.add_menu(self)
         self._switch = BranchSwitch(host.branch_requested.emit, self)
         self._editor: BubbleEditor | None = None
         theme().changed.connect(self._redraw)
@@ -68,6 +69,7 @@ class UserBubble(MessageWidget):
         self._text.setVisible(bool(self.entry.content))
         self._waiting.setVisible(self.entry.pending)
         self._edit_button.setVisible(bool(self.entry.run_id) and self.host.versions)
+        self._actions.show_pinned(self.entry.pinned)
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
         self.retranslate()
@@ -81,10 +83,6 @@ class UserBubble(MessageWidget):
 
     def highlight(self, needle: str) -> int:
         return self._text.highlight(needle)
-
-    def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id and self.host.versions:
-            menu.addAction(theme().icon("pencil"), _("Edit and send again"), self.edit)
 
     def edit(self) -> None:
         """Replace the bubble by a field with its text."""
@@ -188,6 +186,7 @@ class AssistantMessage(BodyMessage):
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._actions.add("refresh-cw", lambda: _("Answer again"), self._regenerate, "regenerate")
         self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
+        self._actions.add_menu(self)
         theme().changed.connect(self._redraw)
         self.refresh()
 
@@ -227,6 +226,7 @@ class AssistantMessage(BodyMessage):
             self._unfinished.retranslate()
         self._cut.setVisible(entry.topic == "interrupted")
         self._actions.setVisible(self._has_actions())
+        self._actions.show_pinned(entry.pinned)
         self.retranslate()
 
     def _card(self, call: Call) -> ToolCard:
@@ -264,14 +264,11 @@ class AssistantMessage(BodyMessage):
 
     def _has_actions(self) -> bool:
         entry = self.entry
-        return bool(entry.content) and not entry.live and not entry.calls and bool(entry.run_id) and self.host.versions
+        shown = not entry.calls or entry.pinned
+        return bool(entry.content) and not entry.live and shown and bool(entry.run_id) and self.host.versions
 
     def _regenerate(self) -> None:
         self.host.regenerate_requested.emit(self.entry.run_id)
-
-    def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id and self.host.versions:
-            menu.addAction(theme().icon("refresh-cw"), _("Answer again"), self._regenerate)
 
     def fit(self, width: int) -> int:
         y = 0

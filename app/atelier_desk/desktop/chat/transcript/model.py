@@ -148,6 +148,8 @@ class Transcript:
                 return self._on_question(event, data.user_question)
             case payloads.UserQuestionComplete():
                 return self._on_question_over(data)
+            case payloads.ContextChanged():
+                return self._on_pin(data)
             case payloads.WorkflowStart():
                 return self._on_start(event)
             case payloads.RunStatusChanged():
@@ -193,6 +195,13 @@ class Transcript:
         """A sub-agent's first message is what its parent told it to do."""
         if self.run_id and self.entries and self.entries[0].kind == "user":
             self.entries[0].topic = "prompt"
+
+    def _on_pin(self, data: payloads.ContextChanged) -> list[Change]:
+        entry = self._by_id.get(data.message_id)
+        if entry is None or data.reason == "undone":
+            return []
+        entry.pinned = data.reason == "pinned"
+        return [("update", entry)]
 
     def _on_start(self, event: StreamEvent) -> list[Change]:
         self.live_run = event.run_id

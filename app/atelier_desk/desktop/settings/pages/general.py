@@ -104,6 +104,11 @@ class GeneralPage(RowsPage):
                 N_("Notifications"),
                 N_("Call me when an agent needs me, or a workflow I am not looking at has finished."),
             ),
+            Toggle(
+                "name_by_model",
+                N_("Name workflows by the model"),
+                N_("One short request after the first answer. Off: a workflow is called by the first words of its first message."),
+            ),
             Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn."), "workflows-running"),
             Number(
                 "inactivity_s",

@@ -25,6 +25,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     ToolCallFinished,
     ToolCallStarted,
     ToolsRefused,
@@ -193,6 +194,11 @@ def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
             details={"reason": body.reason},
         )
     )
+
+
+@on(TitleWritten)
+def _title_written(at: In, body: TitleWritten, out: Projection) -> None:
+    _count(at, body.usage, out)
 
 
 @on(ModelRetried)

@@ -153,7 +153,10 @@ def _parent_answered(at: In, body: ParentAnswered, out: Projection) -> None:
 
 @on(EntryPinned)
 def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
-    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": "pinned" if body.pinned else "unpinned", "origin": body.origin}))
+    reason = "pinned" if body.pinned else "unpinned"
+    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": reason, "origin": body.origin, "message_id": body.message_id}))
+    if body.message_id:
+        out.pins[body.message_id] = body.pinned
 
 
 @on(CompactionUndone)

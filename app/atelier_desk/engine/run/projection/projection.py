@@ -43,7 +43,8 @@ class Totals:
 class Projection:
     """Everything one event changes outside the journal.
 
-    ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with everything below it.
+    ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with everything below it, ``pins``
+    by message id whether it is pinned from here on.
     """
 
     chunks: list[Chunk] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Projection:
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
     rules: list[AllowRule] = field(default_factory=list)
+    pins: dict[str, bool] = field(default_factory=dict)
     workflow: dict[str, Any] = field(default_factory=dict)
     team: tuple[str, Usage] | None = None
 

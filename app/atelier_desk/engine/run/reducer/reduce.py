@@ -180,6 +180,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         provider_data=reply.provider_data,
         calls=reply.tool_calls,
         origin=origin_of(event),
+        message_id=body.message_id,
     )
     steps = None if state.steps is None else max(0, state.steps - 1)
     state = evolve(

@@ -49,6 +49,7 @@ class Entry:
         origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
             for the nth of several made by one event).
         pinned: a person wants it sent whole, always.
+        message_id: the message of the transcript that shows it; empty when none does.
         provider_data: what the model's server sent with a reply and wants back with it.
         replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
@@ -69,6 +70,7 @@ class Entry:
     cut_by: str = ""
     origin: str = ""
     pinned: bool = False
+    message_id: str = ""
     replaced: tuple[Entry, ...] = ()
     order: tuple[str, ...] = ()
 
@@ -275,7 +277,15 @@ class RunState:
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
     """A message as the conversation has it."""
     text = with_files(message.content, message.files)
-    return Entry(seq=seq, kind=EntryKind.USER, text=text, images=message.images, retention=Retention.CRITICAL, origin=origin)
+    return Entry(
+        seq=seq,
+        kind=EntryKind.USER,
+        text=text,
+        images=message.images,
+        retention=Retention.CRITICAL,
+        origin=origin,
+        message_id=message.message_id,
+    )
 
 
 def with_files(content: str, files: tuple[TextFile, ...]) -> str:

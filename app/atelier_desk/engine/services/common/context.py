@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from atelier_desk.domain.approval import ApprovalRequest, Decision
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.events.run import TaskChanged
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.task import Task
-    from atelier_desk.domain.workflow import Run, RunMode, Workflow
+    from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
@@ -39,7 +41,11 @@ class Journal(Protocol):
 
     async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]: ...
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None: ...
+    async def show_branch(
+        self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None
+    ) -> None: ...
+
+    def now(self) -> datetime: ...
 
     def forget(self, workflow_id: str) -> None: ...
 
@@ -50,11 +56,20 @@ class Gate(Protocol):
     def forget(self, workflow_id: str) -> None: ...
 
 
+class Titles(Protocol):
+    """Who asks models for names of workflows; ``wanted``: after each first answer, too."""
+
+    wanted: bool
+
+    async def suggest(self, workflow_id: str) -> Workflow: ...
+
+
 class RunControl(Protocol):
     """The part of the run manager that services need. ``slots`` is how many runs may work at once, ``inactivity_s`` how many seconds a
     model may be silent."""
 
     slots: int
+    titles: Titles
     inactivity_s: float
 
     def active(self, workflow_id: str) -> str | None: ...
@@ -68,6 +83,8 @@ class RunControl(Protocol):
     async def resume(self, run_id: str, *, mode: RunMode | None = None, steps: int | None = None) -> None: ...
 
     async def fork(self, workflow_id: str, at: int) -> Workflow: ...
+
+    async def pin_message(self, message: Message, pinned: bool = True) -> None: ...
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...], text: str) -> Any: ...
 

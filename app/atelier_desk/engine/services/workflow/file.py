@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Base64Bytes, Field
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import Model, Timestamp, utc_now
@@ -27,6 +27,13 @@ class ReportFile(Model):
     text: str
 
 
+class ArtefactFile(Model):
+    """A file that a tool made, as Base64; ``sha256`` is what the journal has of its bytes."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    data: Base64Bytes
+
+
 class WorkflowFile(Model):
     """Everything that belongs to one workflow. General memories belong to none and are exported on their own."""
 
@@ -44,6 +51,7 @@ class WorkflowFile(Model):
     frames: tuple[PromptFrame, ...] = ()
     memories: tuple[Memory, ...] = ()
     reports: tuple[ReportFile, ...] = ()
+    artefacts: tuple[ArtefactFile, ...] = ()
 
 
 def to_json(file: WorkflowFile) -> str:
@@ -70,7 +78,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
         lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
         return [*lines, ""]
     who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
-    lines = [f"## {_plain(who)} · {when}", ""]
+    lines = [f"## {_plain(who)} · {when}" + (" · " + _("pinned") if message.pinned else ""), ""]
     if message.content:
         lines += [message.content, ""]
     lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]

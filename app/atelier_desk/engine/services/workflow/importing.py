@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -13,7 +15,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, TaskChanged
+from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, RunStarted, TaskChanged
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -23,8 +25,14 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Wait, next_step
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.i18n import N_, _
+from atelier_desk.storage.folder.files import sha256
+from atelier_desk.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories.imports import WorkflowRows
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +45,8 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     for event in file.events:
         # What was committed together stays together: a fork of the copy must not tear it apart.
         fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
-    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
+    copy = WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json", exclude={"artefacts"}), fresh)))
+    return copy.model_copy(update={"artefacts": file.artefacts})
 
 
 def identities(file: WorkflowFile) -> dict[str, list[str]]:
@@ -71,6 +80,7 @@ def check(file: WorkflowFile) -> None:
     for ids in identities(file).values():
         for each in ids:
             checks.identifier(each, _("workflow file"))
+    _check_artefacts(file)
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
     for call in file.executions:
@@ -103,6 +113,26 @@ def check(file: WorkflowFile) -> None:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
 
 
+def _check_artefacts(file: WorkflowFile) -> None:
+    """Each file is named by a call, is what the call made, and is there once; its bytes go under their hash, whatever its name is."""
+    named = {part.sha256: part.size for part in artefacts_of(file.events)}
+    for each in file.artefacts:
+        size = named.pop(each.sha256, None)
+        if size is None:
+            raise _damaged(f"no call made the file {each.sha256}, or it is there twice")
+        if (len(each.data), sha256(each.data)) != (size, each.sha256):
+            raise _damaged(f"the file {each.sha256} is not the one that was made")
+
+
+def _without_grants(file: WorkflowFile) -> WorkflowFile:
+    """The file without the folders that were granted where it comes from: no file grants a folder of this machine, a person does."""
+    events = tuple(
+        event.model_copy(update={"body": event.body.model_copy(update={"workspace": ()})}) if isinstance(event.body, RunStarted) else event
+        for event in file.events
+    )
+    return file.model_copy(update={"workflow": file.workflow.model_copy(update={"folders": ()}), "events": events})
+
+
 def _runs_of(row: Any) -> set[Any]:
     """The runs that a row is shown or found by."""
     if isinstance(row, Run):
@@ -114,6 +144,17 @@ def _runs_of(row: Any) -> set[Any]:
 
 def _damaged(problem: str) -> UsageError:
     return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
+
+
+def checked(text: str | bytes) -> tuple[WorkflowFile, tuple[str, ...]]:
+    """The file's content when its parts fit each other, without the folders it was granted, and these; takes a second for 10 MB.
+
+    Raises:
+        UsageError: it is no workflow file, or damaged.
+    """
+    file = parse(text)
+    check(file)
+    return _without_grants(file), file.workflow.folders
 
 
 def parse(text: str | bytes) -> WorkflowFile:
@@ -147,32 +188,53 @@ class WorkflowWriter:
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
         from atelier_desk.storage.repositories import imports
-        from atelier_desk.storage.writing.commit import Commit
 
-        file = _held(file)
-        memories = tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories)
-        rows = imports.WorkflowRows(
-            workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
-            commit=Commit(
-                events=file.events,
-                runs=file.runs,
-                messages=file.messages,
-                executions=file.executions,
-                questions=file.questions,
-                approvals=file.approvals,
-                frames=file.frames,
-                tasks=file.tasks,
-            ),
-            memories=memories,
-            reports=tuple((each.report, each.text) for each in file.reports),
-            ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
-        )
-        await imports.write(self._context.repos, rows, replace=replace)
-        for memory in memories:
+        rows = await in_storage_thread(_rows, file)
+        async with self._beside(file):
+            await imports.write(self._context.repos, rows, replace=replace)
+        for memory in rows.memories:
             try:
                 await self._context.memory_search.index(memory)
             except AtelierError as error:
                 log.warning("a memory that was imported has no vector yet: %s", error)
+
+    @asynccontextmanager
+    async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:
+        """Have the files on the disk before the block commits what names them; a refused commit takes them away again."""
+        artefacts, workflow_id = self._context.repos.artefacts, file.workflow.id
+        new = [each for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
+        try:
+            for each in new:
+                await artefacts.keep(workflow_id, "", each.data, "")
+            yield
+        except UsageError:
+            # After an error of the database the rows may be there all the same.
+            await artefacts.remove(workflow_id, [each.sha256 for each in new])
+            raise
+
+
+def _rows(file: WorkflowFile) -> WorkflowRows:
+    """What is written of a file."""
+    from atelier_desk.storage.repositories.imports import WorkflowRows
+    from atelier_desk.storage.writing.commit import Commit
+
+    file = _held(file)
+    return WorkflowRows(
+        workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+        commit=Commit(
+            events=file.events,
+            runs=file.runs,
+            messages=file.messages,
+            executions=file.executions,
+            questions=file.questions,
+            approvals=file.approvals,
+            frames=file.frames,
+            tasks=file.tasks,
+        ),
+        memories=tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories),
+        reports=tuple((each.report, each.text) for each in file.reports),
+        ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
+    )
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:
