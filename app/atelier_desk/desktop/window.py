@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
-from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
@@ -215,6 +215,11 @@ class MainWindow(Translated, WindowActions):
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action as a person chose them."""
+        self.actions_.set_shortcuts(chosen)
+        self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

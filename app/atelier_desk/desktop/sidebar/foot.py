@@ -34,7 +34,8 @@ class SidebarFoot(Translated, QWidget):
         super().__init__(parent)
         self._state: Connection = "opening"
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
-        self.palette_button = control(QPushButton("Ctrl+K", self), "open-palette", look="quiet")
+        self._palette_keys = "Ctrl+K"
+        self.palette_button = control(QPushButton(self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
         self.language = control(ComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
@@ -46,7 +47,7 @@ class SidebarFoot(Translated, QWidget):
         second.addSpacing(8)
         fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
         say(self.settings, lambda: " " + _("Settings"))
-        say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
+        say(self.palette_button, lambda: self._palette_keys or _("Commands"), name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
         say(self.language, tip=N_("Language"))
         say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])))
@@ -63,6 +64,11 @@ class SidebarFoot(Translated, QWidget):
         self._state = state
         self._dress()
         say(self._words)
+
+    def show_palette_keys(self, keys: str) -> None:
+        """The keys of the command palette; its name where it has none."""
+        self._palette_keys = keys
+        say(self.palette_button)
 
     def _dress(self) -> None:
         look = theme()
