@@ -215,7 +215,7 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         if self.window.presenter is not None:
-            self.window.presenter.set_notifications(settings.notifications)
+            self.window.presenter.set_notifications(settings.notifications, settings.remind_minutes)
 
     # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:

@@ -31,7 +31,7 @@ class Call:
     """A tool call as its card shows it.
 
     Attributes:
-        status: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+        status: asked (it waits for a yes), running, waiting, ok, error, rejected, unknown, cancelled or timeout.
         progress, progress_text: how far it says it is, while it runs.
         effect: what its tool said of it; ``spawn`` starts sub-agents.
     """
@@ -105,12 +105,6 @@ class Entry:
         """Why the reply is not whole (one of ``UNFINISHED``), else empty."""
         reason = str(self.details.get("finish_reason", ""))
         return reason if self.kind == "assistant" and reason in UNFINISHED else ""
-
-    @property
-    def searchable(self) -> str:
-        """The text that find-in-workflow looks through."""
-        calls = (f"{call.tool} {call.arguments} {call.result or ''} {call.error}" for call in self.calls)
-        return "\n".join((self.content, *calls))
 
 
 Change = tuple[ChangeKind, Entry]
