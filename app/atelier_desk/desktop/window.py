@@ -182,6 +182,7 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
+            "commands": self.ran_last,
             "closed": "\n".join(sorted(self.sidebar.closed)),
             "folder": str(start_folder()),
         }
@@ -194,6 +195,7 @@ class MainWindow(Translated, WindowActions):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
             self.rail.mend()
+        self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})

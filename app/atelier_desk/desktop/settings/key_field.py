@@ -11,7 +11,7 @@ from atelier_desk.desktop.widgets import IconButton, control, fill, say
 from atelier_desk.desktop.widgets.words import Text, text_of
 from atelier_desk.i18n import N_, _
 
-WIDTH = 150
+WIDTH = 184
 """Of the field, in logical pixels at 100 %."""
 CLEARS = (Qt.Key.Key_Backspace, Qt.Key.Key_Delete)
 
