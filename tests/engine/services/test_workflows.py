@@ -371,7 +371,7 @@ async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atel
             with pytest.raises(UsageError):
                 await atelier.workflows.import_(json.dumps(file))
             assert await atelier.store.counts() == before
-        with pytest.raises(LimitError, match="10485760"):
+        with pytest.raises(LimitError, match="at most 10 MB"):
             await atelier.workflows.import_(text + " " * limits.IMPORT_FILE)
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")

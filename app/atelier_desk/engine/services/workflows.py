@@ -375,9 +375,7 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
-        size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
-        if size > limits.IMPORT_FILE:
-            raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
+        checks.importable(text, _("workflow file"))
         progress("checking")
         file, folders = await in_storage_thread(checked, text)
         existing = await self._existing(file.workflow.id)
