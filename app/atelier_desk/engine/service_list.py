@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
+    from atelier_desk.engine.services.usage import UsageService
     from atelier_desk.engine.services.workflows import WorkflowService
 
 
@@ -44,6 +45,7 @@ class Services(Protocol):
     own_tools: OwnToolService
     tools: ToolService
     stepping: SteppingService
+    usage: UsageService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

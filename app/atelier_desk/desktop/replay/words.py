@@ -100,9 +100,9 @@ _NOTABLE: dict[str, Role] = {
 
 
 def span_title(span: Span) -> str:
-    """A stretch in a few words: the tool's name, the model request, or what was waited for."""
+    """A stretch in a few words: the tool's name for people, the model request, or what was waited for."""
     if span.kind == "tool":
-        return span.label
+        return _(span.title) or span.label
     if span.kind == "model":
         return _("Model request")
     words = _WAITS if span.kind == "wait" else _PAUSES
@@ -121,7 +121,7 @@ def mark_title(mark: Mark, agent: str = "") -> str:
     text = _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
-    name = agent if mark.kind in _OF_AGENT else mark.label or agent
+    name = agent if mark.kind in _OF_AGENT else _(mark.title) or mark.label or agent
     if mark.kind in _OF_SOMETHING:
         return _("{name}: {text}", name=_(text), text=name) if name else _(text)
     return _(text, name=name)

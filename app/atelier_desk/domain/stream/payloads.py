@@ -231,12 +231,16 @@ class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
-    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows."""
+    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows.
+
+    ``current_title``: the tool's name for people, an English ``N_`` text.
+    """
 
     tokens_input: int = 0
     tokens_output: int = 0
     cost: float = 0.0
     current_tool: str = optional("")
+    current_title: str = optional("")
     progress: int | None = optional(None)
 
 

@@ -26,7 +26,8 @@ class ProgressReporter:
         self._env = env
         self._live = live
         self._told: dict[str, float] = {}
-        self._tools: dict[str, str] = {}
+        self._tools: dict[str, tuple[str, str]] = {}
+        """By run: the tool that runs, and its name for people."""
         self._due: dict[str, asyncio.Task[None]] = {}
         self._unsubscribe = env.bus.subscribe(self._note)
 
@@ -43,7 +44,8 @@ class ProgressReporter:
             self._forget(event.run_id)
             return
         if event.chunk_type is ChunkType.TOOL_START:
-            self._tools[event.run_id] = str(event.data.get("tool", ""))
+            title = event.data.get("presentation", {}).get("title", "")
+            self._tools[event.run_id] = str(event.data.get("tool", "")), str(title)
         elif event.chunk_type is ChunkType.TOOL_END:
             self._tools.pop(event.run_id, None)
         if event.chunk_type not in TOLD or event.run_id in self._due:
@@ -74,13 +76,15 @@ class ProgressReporter:
         if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
             return
         total = live.handle.state.total.usage
+        tool, title = self._tools.get(run_id, ("", ""))
         told = SubAgentProgress(
             sub_agent_id=run_id,
             sub_agent_name=live.handle.state.agent.name,
             tokens_input=total.tokens_input,
             tokens_output=total.tokens_output,
             cost=round(total.cost, 8),
-            current_tool=self._tools.get(run_id, ""),
+            current_tool=tool,
+            current_title=title,
             progress=plan_progress(live.handle.state),
         )
         self._env.publish(parent.handle.state, told)

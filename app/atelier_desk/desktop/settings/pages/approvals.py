@@ -19,6 +19,7 @@ from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
 from atelier_desk.domain.settings import Settings
+from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -84,10 +85,16 @@ RISKS = (
 TIMES = (
     Number(
         "approvals.timeout_s",
-        N_("Seconds to decide"),
-        lambda: _("0 waits for ever, else {low}–{high} seconds. Only time in which the card is in sight counts.", low=LOW, high=HIGH),
+        N_("Time limit to decide"),
+        lambda: _(
+            "Agents wait until you decide. A limit of {low}–{high} seconds can be set by hand; 0 is none. "
+            "Only time in which the card is in sight counts.",
+            low=LOW,
+            high=HIGH,
+        ),
         "approval-timeout",
-        zero=N_("for ever"),
+        suffix=f"{NARROW}s",
+        zero=N_("none, they wait"),
         box=TimeoutBox,
     ),
     Choice(

@@ -60,7 +60,7 @@ from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import cost, definition_tokens, estimate
+from atelier_desk.llm.tokens import definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -212,7 +212,7 @@ class ModelCall:
         """What the request has used so far, by our own estimate: a server tells its counts at the end."""
         written = estimate(self.content + self.reasoning + self._called)
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
-        return usage.model_copy(update={"cost": cost(usage, self._info)}) if self._info is not None else usage
+        return priced(usage, self._info)
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -340,7 +340,7 @@ class ModelCall:
         if reply is None:
             return "", Usage()
         usage = counted(reply, tokens_input=estimate(text), most_output=reply_tokens)
-        return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
+        return reply.content[: max(400, int(window * 0.2 * 3.2))], priced(usage, opened.info)
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
@@ -396,7 +396,7 @@ class ModelCall:
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
-        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        usage = priced(usage, opened.info)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame
         new = (frame,) if frame is not None and frame.id not in self._env.frames else ()

@@ -86,12 +86,20 @@ def marks(events: Sequence[RunEvent]) -> tuple[Mark, ...]:
     """The places the scrubber can stop at. Events that make no stream event carry the number of the next one and are shown with it."""
     found: dict[int, Mark] = {}
     names: dict[str, str] = {}
+    titles: dict[tuple[str, str], str] = {}
     for event in events:
         body = event.body
+        title = ""
+        if isinstance(body, ToolCallStarted):
+            title = titles[event.run_id, body.call_id] = body.presentation.title
+        elif isinstance(body, ToolCallFinished):
+            title = titles.get((event.run_id, body.call_id), "")
+        elif isinstance(body, ApprovalRequested):
+            title = body.approval.presentation.title
         if isinstance(body, ChildrenPlanned):
             names |= {plan.id: plan.name for plan in body.children}
         label = names.get(body.child_id, "") if isinstance(body, _OF_A_CHILD) else _label(body)
-        found[event.stream_from] = Mark(event.stream_from, event.time, event.run_id, body.type, label)
+        found[event.stream_from] = Mark(event.stream_from, event.time, event.run_id, body.type, label, title)
     return tuple(found[seq] for seq in sorted(found))
 
 
@@ -182,7 +190,7 @@ class _Track:
 
     def _tool(self, event: RunEvent, body: ToolCallStarted | ToolCallFinished) -> None:
         if isinstance(body, ToolCallStarted):
-            self._begin(f"tool:{body.call_id}", event, "tool", body.tool, body.call_id)
+            self._begin(f"tool:{body.call_id}", event, "tool", body.tool, body.call_id, body.presentation.title)
             return
         status = body.status.value
         self._to_do.discard(body.call_id)
@@ -229,11 +237,11 @@ class _Track:
         self._finish(f"tool:{call_id}", event, "ok")
         self._begin(f"wait:{call_id}", event, "wait", label, call_id)
 
-    def _begin(self, key: str, event: RunEvent, kind: SpanKind, label: str, call_id: str) -> None:
+    def _begin(self, key: str, event: RunEvent, kind: SpanKind, label: str, call_id: str, title: str = "") -> None:
         if key in self._open:
             return
         self._open[key] = len(self._spans)
-        begun: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id}
+        begun: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id, "title": title}
         self._spans.append(Span(self._run_id, kind, event.time, None, label=label, status=RUNNING, **begun))
 
     def _finish(self, key: str, event: RunEvent, status: str) -> bool:
