@@ -327,7 +327,7 @@ async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atel
         assert len(json.loads(text)["runs"]) == 2
         assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
         busy = 1
-        monkeypatch.setattr("atelier_desk.engine.services.workflows.READ_ATTEMPTS", 1)
+        monkeypatch.setattr("atelier_desk.engine.services.workflow.exporting.READ_ATTEMPTS", 1)
         with pytest.raises(ConflictError, match="Pause them"):
             await atelier.workflows.export(workflow_id)
 
