@@ -12,7 +12,7 @@ from atelier_desk.domain.chat import Usage
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Store
 
-USING = ("model_replied", "reply_interrupted", "context_compacted")
+USING = ("model_replied", "reply_cut_off", "context_compacted")
 """The types of events that use something up."""
 
 
