@@ -76,7 +76,7 @@ class WorkflowExport:
         runs = [run for run in runs if run.id not in gone]
         messages: list[Message] = []
         before: int | None = None
-        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
+        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX, queued=True):
             messages = [*batch, *messages]
             before = batch[0].seq
         memories = await all_rows(
