@@ -156,7 +156,7 @@ class CodeCard(Translated, QFrame):
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28))
+            lines = self._wrapped_lines(inner - look.px(28), self.shown)
         elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
         body = math.ceil(lines * line) + look.px(16) + extra
@@ -185,8 +185,12 @@ class CodeCard(Translated, QFrame):
         self._text.setExtraSelections(marks)
         if not marks:
             return 0
-        cursor = marks[min(number, len(marks) - 1)].cursor
-        return self._text.y() + self._text.cursorRect(cursor).top()
+        above = marks[min(number, len(marks) - 1)].cursor.blockNumber()
+        if self._wrap.isChecked():
+            text = "\n".join(self.shown.split("\n")[:above])
+            above = self._wrapped_lines(self._text.viewport().width(), text) if above else 0
+        # Counted, not asked for: a card that was opened just now is not laid out yet.
+        return self._text.y() + round(above * self._text.line_height())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -226,6 +230,6 @@ class CodeCard(Translated, QFrame):
     def _longest(self) -> int:
         return max((len(line) for line in self.shown.split("\n")), default=0)
 
-    def _wrapped_lines(self, width: int) -> int:
+    def _wrapped_lines(self, width: int, text: str) -> int:
         columns = max(1, int(width / max(1, self._text.fontMetrics().horizontalAdvance("m"))))
-        return sum(max(1, -(-len(line) // columns)) for line in self.shown.split("\n"))
+        return sum(max(1, -(-len(line) // columns)) for line in text.split("\n"))
