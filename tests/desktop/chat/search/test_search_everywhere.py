@@ -37,6 +37,7 @@ def search(qtbot: QtBot) -> Iterator[SearchEverywhere]:
     qtbot.addWidget(window)
     window.show()
     yield SearchEverywhere(FakeBridge(FakeAtelier(workflows={"search": HITS})), window)
+    window.close()
 
 
 async def find(search: SearchEverywhere) -> None:

@@ -52,10 +52,10 @@ class Finder(QObject):
         """Until the workflow that is being read is there."""
         import asyncio
 
-        there = asyncio.get_running_loop().create_future()
-        connection = self._pages.opened.connect(lambda *_: there.done() or there.set_result(None))
+        there = asyncio.Event()
+        connection = self._pages.opened.connect(lambda *_: there.set())
         try:
-            await there
+            await there.wait()
         finally:
             self._pages.opened.disconnect(connection)
 
