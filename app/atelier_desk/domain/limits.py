@@ -41,7 +41,8 @@ QUESTION_OPTION_LABEL: Final = 256
 QUESTION_CONTEXT: Final = 5_000
 QUESTION_TEXT_RESPONSE: Final = 10_000
 QUESTION_PENDING: Final = 50
-QUESTION_TIMEOUT_S: Final = 300
+QUESTION_TIMEOUT_S: Final = 0
+"""Seconds to answer while a question can be seen, unless its agent says otherwise; 0 waits for ever."""
 
 REPORT: Final = 200_000
 REPORT_NAME: Final = 128
@@ -68,7 +69,8 @@ INACTIVITY_S: Final = 300
 INACTIVITY: Final = (5, 3_600)
 CHILD_CHECK_S: Final = 30
 
-APPROVAL_TIMEOUT_S: Final = 60
+APPROVAL_TIMEOUT_S: Final = 0
+"""Seconds to decide while the card can be seen, unless a setting says otherwise; 0 waits for ever."""
 APPROVAL_TIMEOUT: Final = (30, 300)
 APPROVAL_NOTE: Final = 2_000
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.chat.markdown.parser import Block, parse
+from atelier_desk.desktop.chat.markdown.parser import Block, markdown, parse
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+_READ = 1_000
+"""Characters that are parsed for one line: none shows more."""
 
 
 def plain_text(markdown: str) -> str:
@@ -67,3 +71,19 @@ def inline_text(tokens: Sequence[Token]) -> str:
     """The words of inline tokens; a picture is its alternative text."""
     breaks = {"softbreak": " ", "hardbreak": "\n"}
     return "".join(breaks.get(token.type, token.content) for token in tokens)
+
+
+def one_line(text: str) -> str:
+    """The words in one line, for lists and tooltips; of a long text the beginning."""
+    return _one_line(text[:_READ]) if text else ""
+
+
+@lru_cache(maxsize=4096)
+def _one_line(text: str) -> str:
+    return " ".join("".join(_words(markdown().parse(text))).split())
+
+
+def _words(tokens: Sequence[Token]) -> Iterator[str]:
+    for token in tokens:
+        yield inline_text(token.children) if token.children is not None else token.content
+        yield " "

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.i18n import _
 
 _WORDLESS = frozenset(
     {
@@ -30,7 +32,8 @@ _WORDLESS = frozenset(
 class Entry:
     """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
 
-    ``status`` is running, ok or error for calls.
+    ``status`` is running, ok, error or skipped (by the person who was asked, no failure) for calls; ``presentation`` is a call in its
+    tool's words.
     """
 
     time: datetime
@@ -48,6 +51,7 @@ class Entry:
     progress: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
     payload: Payload | None = None
+    presentation: Presentation = field(default_factory=Presentation)
 
     @property
     def is_call(self) -> bool:
@@ -59,7 +63,8 @@ class Entry:
         fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
         if not fits or not words:
             return fits
-        text = f"{self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
+        said = f"{_(self.presentation.title)} {self.presentation.summary.localized(_)}"
+        text = f"{said} {self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
         return all(word in text for word in words.casefold().split())
 
     def of_agent(self, run_id: str) -> bool:
@@ -136,12 +141,13 @@ class ActivityLog:
             self.entries.append(entry)
         match said:
             case payloads.ToolStart():
-                entry.arguments = said.arguments
+                entry.arguments, entry.presentation = said.arguments, said.presentation
                 facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
                 entry.data = {name: value for name, value in facts.items() if value}
             case payloads.ToolProgress():
                 entry.progress = said.progress
             case payloads.ToolEnd():
-                entry.status = "ok" if said.success else "error"
+                skipped = isinstance(said.result, dict) and said.result.get("code") == "skipped"
+                entry.status = "ok" if said.success else "skipped" if skipped else "error"
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

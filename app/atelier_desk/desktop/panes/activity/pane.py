@@ -249,7 +249,7 @@ class ActivityPane(Pane):
             return
         self._title.setText(entry_title(entry))
         self._state.setVisible(entry.is_call)
-        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err"}.get(entry.status, "accent"))  # type: ignore[arg-type]
+        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err", "skipped": ""}.get(entry.status, "accent"))  # type: ignore[arg-type]
         self.details.setFont(theme().font(12, mono=True))
         text = entry_details(entry)
         if text != self.details.toPlainText():

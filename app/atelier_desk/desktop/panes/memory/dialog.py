@@ -39,11 +39,14 @@ def provenance(memory: Memory) -> str:
 
 
 class MemoryDialog(FormDialog):
-    """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope."""
+    """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope.
+
+    Where there is no workflow, a new one can only belong to all of them.
+    """
 
     accepted_fields = Signal(dict)
 
-    def __init__(self, row: MemoryRow | None, parent: QWidget | None = None) -> None:
+    def __init__(self, row: MemoryRow | None, parent: QWidget | None = None, *, in_workflow: bool = True) -> None:
         super().__init__(_("New memory") if row is None else _("Edit memory"), parent)
         self.setObjectName("memory-dialog")
         self._row = row
@@ -56,7 +59,8 @@ class MemoryDialog(FormDialog):
         for kind in MemoryType:
             self.type.addItem(_(TYPE_WORDS[kind]), kind)
         self.scope = control(ComboBox(self), "memory-scope")
-        self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
+        if in_workflow:
+            self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
         self.scope.addItem(_("All workflows"), MemoryScope.GENERAL)
         if memory is None:
             self.add_field(_("Type"), self.type)
@@ -87,7 +91,7 @@ class MemoryDialog(FormDialog):
         if self._row is None:
             kind = MemoryType(self.type.currentData())
             self.importance.setValue(DEFAULT_IMPORTANCE[kind])
-            self.scope.setCurrentIndex(0 if DEFAULT_SCOPE[kind] is MemoryScope.WORKFLOW else 1)
+            self.scope.setCurrentIndex(max(0, self.scope.findData(DEFAULT_SCOPE[kind])))
 
     def problem(self) -> str:
         text, tags = self.content.toPlainText(), split_tags(self.tags.text())

@@ -104,6 +104,15 @@ class GeneralPage(RowsPage):
                 N_("Notifications"),
                 N_("Call me when an agent needs me, or a workflow I am not looking at has finished."),
             ),
+            Number(
+                "remind_minutes",
+                N_("Remind me after"),
+                N_("A question or an approval waits until you decide. Tell me again while it does; 0 tells me once."),
+                "remind-minutes",
+                step=5,
+                suffix=f"{NARROW}min",
+                zero=N_("never"),
+            ),
             Toggle(
                 "name_by_model",
                 N_("Name workflows by the model"),
