@@ -118,13 +118,13 @@ class WindowActions(WindowParts):
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
 
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str) -> None:
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
         if workflow_id:
             self.chat.open_workflow(workflow_id)
         if kind == "tool_execution":
             self.chat.host.state.open_calls.add(row_id)
-        if message_id:
-            self.chat.reveal_message(message_id)
+        if kind == "message" or message_id:
+            self.chat.reveal_message(message_id or row_id)
         if kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
@@ -213,6 +213,7 @@ class CodeCard(Translated, QFrame):
     def _on_theme(self) -> None:
         look = theme()
         font = look.font(13, mono=True)
+        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
         self._text.setFont(font)
         self._text.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
         side = look.px(14)
