@@ -120,7 +120,7 @@ class CodeCard(Translated, QFrame):
         from atelier_desk.desktop.chat.cards.browser_page import open_page
 
         try:
-            opened = open_page(self._code, self._kind)
+            opened = open_page(self._code, self._kind, self._drawing)
         except OSError:
             opened = False
         if not opened:
