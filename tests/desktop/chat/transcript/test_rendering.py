@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QTextCursor
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.markdown.draw_process import draw
 from atelier_desk.desktop.chat.markdown.drawings import Drawings
 from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
 from atelier_desk.desktop.chat.markdown.writer import CHECKED
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, _formula_places
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
@@ -134,8 +134,6 @@ def test_a_diagram_is_drawn_and_its_source_is_one_press_away(qtbot: QtBot) -> No
     assert copy is not None
     qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
-    from PySide6.QtGui import QGuiApplication
-
     assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
 
 
@@ -204,3 +202,24 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot)
     assert answers[0] == ""
     assert answers[1].startswith("<svg")
     made._end()
+
+
+def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "| a | b |\n|---|--:|\n| **one** | `2` |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    button = table.findChild(QToolButton, "table-copy")
+    assert button is not None
+    assert button.accessibleName() == "Copy the table"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.text() == "a\tb\none\t2"
+    assert "<table" in data.html()
+
+
+def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
+    cells = " | ".join(f"`a_very_long_identifier_{number}`" for number in range(8))
+    body = body_of(qtbot, f"| {cells} |\n|{'---|' * 8}\n| {cells} |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    assert table.width() == 600
+    assert table.horizontalScrollBar().maximum() > 0
+    assert table.viewport().height() >= table.document().size().height(), "no row is behind the scroll bar"

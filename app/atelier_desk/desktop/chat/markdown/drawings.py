@@ -74,10 +74,16 @@ class Drawings(QObject):
 
     def _start(self) -> subprocess.Popen[str] | None:
         command = [sys.executable, "-m", "atelier_desk.desktop.chat.markdown.draw_process"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         try:
             self._child = subprocess.Popen(
-                command, **pipes, env=children.environment(), text=True, encoding="ascii", creationflags=_NO_WINDOW
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=children.environment(),
+                text=True,
+                encoding="ascii",
+                creationflags=_NO_WINDOW,
             )
         except OSError:
             return None
