@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.actions import ActionSpec, action
 from atelier_desk.desktop.panes.registry import panes
@@ -127,12 +127,14 @@ class WindowActions(WindowParts):
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
 
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
         if workflow_id:
             self.chat.open_workflow(workflow_id)
-        if kind == "message":
-            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
-        elif kind in {"report", "memory"}:
+        if kind == "tool_execution":
+            self.chat.host.state.open_calls.add(row_id)
+        if kind == "message" or message_id:
+            self.chat.reveal_message(message_id or row_id)
+        if kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
 
     @action("pinned-messages", N_("Pinned messages"), group="message", icon="pin")
