@@ -22,6 +22,8 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
 from atelier_desk.desktop.chat.markdown.writer import QUOTE_DEPTH, ImageCheck, Writer, refuse_images
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import say
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.markdown.parser import Block
@@ -59,6 +61,7 @@ class ProseBlock(QTextBrowser):
         self.setOpenLinks(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        say(self, name=N_("Text"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
         self.anchorClicked.connect(_open_link)
         self._writer = Writer(self.document(), image)
@@ -67,6 +70,8 @@ class ProseBlock(QTextBrowser):
         """Add finished blocks at the end."""
         for block in blocks:
             self._quotes = self._quotes or any(token.type == "blockquote_open" for token in block.tokens)
+            if any(each.type == "link_open" for token in block.tokens for each in token.children or ()):
+                self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # its links are followed with Tab and Enter
             self._writer.write(block.tokens)
 
     def show_blocks(self, blocks: Iterable[Block]) -> None:
