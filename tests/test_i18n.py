@@ -56,3 +56,12 @@ def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("LANG", "xx_YY")
     assert system_language() in LANGUAGES
     assert set_language("no such language") in LANGUAGES
+
+
+def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
+    error = UsageError("{low} to {high}, not {value}", low=1024, high=2_000_000, value=1000.5)
+    assert error.localized(_) == "1,024 to 2,000,000, not 1,000.5"
+    set_language("fr")
+    assert error.localized(_) == "1\u202f024 to 2\u202f000\u202f000, not 1\u202f000,5"
+    set_language("en")
+    assert UsageError("{flag}", flag=True).localized(_) == "True"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,13 @@ from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.models import ModelService
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.services.test_agents import FILE
+from tests.llm.test_listed import ModelsDev, told
 
 
 def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
@@ -458,3 +462,32 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "-").out.splitlines() == lines
     assert cli("usage", "--by", "colour").status == 2
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
+
+
+@contextmanager
+def on_another_thread(server: ModelsDev) -> Iterator[ModelsDev]:
+    """The server answers while a command has this thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+def test_the_list_of_hosted_models_is_refreshed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with on_another_thread(ModelsDev()) as server:
+        server.answer = {"groq": {"models": {"llama": told()}}}
+        monkeypatch.setattr(ModelService, "list_source", server.root)
+        done = cli("models", "refresh", "--json")
+        assert done.err == ""
+        assert (done.status, done.json["models"], done.json["services"]) == (0, 1, 1)
+        server.answer = "no list"
+        refused = cli("models", "refresh")
+        assert refused.status != 0
+        assert "the old one is kept" in refused.err

@@ -109,8 +109,16 @@ def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
 def test_a_number_is_a_finite_one(text: str) -> None:
-    with pytest.raises(Usage, match=f"--timeout must be a number, not '{text}'"):
+    with pytest.raises(Usage, match=f"argument --timeout: it must be a number, not '{text}'"):
         parse(["run", "a", f"--timeout={text}"])
+
+
+def test_what_is_wrong_with_a_number_names_its_option_once() -> None:
+    with pytest.raises(Usage) as caught:
+        parse(["models", "edit", "P", "m", "--window", "0"])
+    problem = caught.value.text.splitlines()[-1]
+    assert problem.count("--window") == 1
+    assert "at least 1" in problem
 
 
 def test_help_and_version_go_to_standard_output(cli: Cli) -> None:

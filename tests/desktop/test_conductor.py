@@ -79,9 +79,10 @@ async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Pr
     docks = program.window.rail.docks
     assert docks["timeline"].isHidden()
     assert docks["context"].isHidden()
-    assert isinstance(program.window.findChild(QWidget, "timeline-pane"), TimelinePane)
+    assert program.window.findChild(QWidget, "timeline-pane") is None  # it is made when it is wanted
     program.window.actions_["show-timeline"].trigger()
     await settle()
+    assert isinstance(program.window.findChild(QWidget, "timeline-pane"), TimelinePane)
     assert not docks["timeline"].isHidden()
     assert docks["timeline"].width() > 600
     program.window.actions_["show-context"].trigger()
@@ -94,6 +95,7 @@ async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Pr
 
 
 async def test_what_was_sent_opens_in_the_context_pane(program: Program) -> None:
+    program.window.rail.show_pane("timeline")
     pane = program.window.rail.panes["timeline"]
     assert isinstance(pane, TimelinePane)
     pane.request_wanted.emit("child", 3)

@@ -37,6 +37,7 @@ class Program:
         )
         self.bridge = FakeBridge(self.engine)
         self.window = MainWindow(self.bridge)
+        self.window.prepare()
         qtbot.addWidget(self.window)
         self.window.show()
 
@@ -136,7 +137,7 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
     program.window.findChild(QPushButton, "startup-retry").click()
     assert tried == [1]
     program.window.leave_engine_error()
-    assert program.window.pages.currentWidget() is program.window.middle
+    assert program.window.pages.currentWidget() is program.window.opening
 
 
 def test_problems_become_toasts(program: Program) -> None:

@@ -20,10 +20,11 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import insert_all, upsert
+from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.repositories.runs import EVENTS
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.commit_rows import insert_all
 from tests.storage.strategies import JSON, SPECS, TEXT, models
 
 AGENTS = models(Agent, config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")))

@@ -23,7 +23,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
-from atelier_desk.engine import atelier
+from atelier_desk.engine.service_list import SERVICES as CLASSES
 
 _DEFAULTS: dict[str, Any] = {
     "workflows.list": [],
@@ -57,7 +57,7 @@ def service_class(name: str) -> type:
         from atelier_desk.engine.runs.manager import RunManager
 
         return RunManager
-    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), atelier.SERVICES[name])
+    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), CLASSES[name])
     return found
 
 

@@ -35,9 +35,9 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
     who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
-    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0, name="--max-cost"), help=_("stop at this cost"))
-    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1, name="--max-tokens"), help=_("stop at this many tokens"))
-    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
+    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
+    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
+    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001), help=_("stop after this many seconds"))
     add_people_options(who)
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
 

@@ -203,7 +203,7 @@ class Follower:
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended has shown this part of a reply already, word by word."""
         request = self._out.request
-        cut = event.chunk_type is ChunkType.MESSAGE and event.run_id == run_id and bool(event.data.get("interrupted"))
+        cut = event.chunk_type is ChunkType.MESSAGE and event.run_id == run_id and bool(event.data.get("cut_off"))
         return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
+from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
@@ -86,6 +87,7 @@ class Program(QObject):
         self._switch_language(self._language or look.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(look.get("window", {}))
+        self._keeper = LayoutKeeper(self.window, self._keep_soon)
         self._connect()
 
     def _connect(self) -> None:
@@ -113,6 +115,7 @@ class Program(QObject):
         self._take_signals()
         self._closed = asyncio.Event()
         self.bridge.start_engine()
+        self.window.prepare()
         with loop:
             loop.run_until_complete(self._closed.wait())
         self.bridge.wait_closed(PROGRAM_ENDS_S)
@@ -169,6 +172,7 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         await self.window.start(settings)
+        self._keeper.start()
         _calm_collector()
         if not settings.first_start_done:
             self._first_start()
@@ -245,6 +249,10 @@ class Program(QObject):
                 await asyncio.wait_for(self._keep_window(), KEEP_S)
         finally:
             self.bridge.stop_engine()
+
+    def _keep_soon(self) -> None:
+        if self.bridge.ready and not self._closing:
+            self.bridge.jobs.start(self._keep_window())
 
     async def _keep_window(self) -> None:
         kept = self.window.layout_state()

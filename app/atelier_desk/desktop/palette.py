@@ -35,6 +35,11 @@ def plain(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
 
 
+def fits(needle: str, text: str) -> bool:
+    """Whether a text has every word of what is searched, without regard to case and accents."""
+    return all(word in plain(text) for word in plain(needle).split())
+
+
 def score(needle: str, command: Command) -> int | None:
     """How well a command fits (less is better), None when it does not: all words must be in it, or its letters in order."""
     wanted = plain(needle).split()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
@@ -80,7 +81,13 @@ class _DockButtons(Translated, QWidget):
 
 
 class Rail(QWidget):
-    """Makes the docks of all registered panes in a main window. It is no visible widget itself."""
+    """Makes the docks of all registered panes in a main window. It is no visible widget itself.
+
+    Signals:
+        made: the name of a pane that is in ``panes`` from now on.
+    """
+
+    made = Signal(str)
 
     def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
         super().__init__(window)
@@ -88,6 +95,7 @@ class Rail(QWidget):
         self._window, self._bridge = window, bridge
         self.docks: dict[str, QDockWidget] = {}
         self.panes: dict[str, Pane] = {}
+        self._host: PaneHost | None = None
         self._workflow_id = ""
         self._compact = False
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
@@ -169,18 +177,31 @@ class Rail(QWidget):
         self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
-        """Make the panes; after the first paint, because they are many widgets."""
-        host = PaneHost(self._bridge, presenter)
-        for name, entry in self._entries.items():
-            pane = entry.make(host)
-            holder = self.docks[name].widget()
-            self.docks[name].setWidget(pane)
-            holder.deleteLater()
-            pane.setMinimumSize(*LEAST)
-            pane.tools.addWidget(_DockButtons(self.docks[name], entry))
-            self.panes[name] = pane
+        """Make the panes, after the first paint; those of a drawer that is closed when it is first opened. They are many widgets."""
+        self._host = PaneHost(self._bridge, presenter)
+        for name, dock in self.docks.items():
+            if self._entries[name].place != "drawer" or not dock.isHidden():
+                self._make_pane(name)
+            dock.visibilityChanged.connect(partial(self._on_visible, name))
+
+    def _on_visible(self, name: str, visible: bool) -> None:
+        if visible:
+            self._make_pane(name)
+
+    def _make_pane(self, name: str) -> None:
+        if name in self.panes or self._host is None:
+            return
+        entry, dock = self._entries[name], self.docks[name]
+        pane = entry.make(self._host)
+        holder = dock.widget()
+        dock.setWidget(pane)
+        holder.deleteLater()
+        pane.setMinimumSize(*LEAST)
+        pane.tools.addWidget(_DockButtons(dock, entry))
+        self.panes[name] = pane
         if self._workflow_id:
-            self.set_workflow(self._workflow_id)
+            pane.set_workflow(self._workflow_id)
+        self.made.emit(name)
 
     def set_workflow(self, workflow_id: str) -> None:
         """Every pane shows this workflow."""
@@ -196,6 +217,7 @@ class Rail(QWidget):
         """Bring a pane to the front, wherever it is."""
         dock = self.docks[name]
         opened = dock.isHidden()
+        self._make_pane(name)
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():

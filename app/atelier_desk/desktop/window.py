@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
 from atelier_desk.desktop.actions import ActionRegistry
-from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
@@ -56,36 +56,39 @@ class MainWindow(Translated, WindowActions):
         self.setAnimated(False)
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
-        self.chat = ChatPanel(bridge, self)
         self.middle = QStackedWidget(self)
-        self.middle.addWidget(self.chat)
         self.pages = control(QStackedWidget(self), look="middle")
         self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.opening = OpeningPage(self)
+        self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
-        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
+        self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
         self._add_pane_actions()
-        self.chat.commands.register(self.actions_)
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
         self._size_columns()
+        theme().changed.connect(self._size_columns)
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
     def _connect(self) -> None:
         self.sidebar.new_wanted.connect(self.new_workflow)
-        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
         self.sidebar.workflow_gone.connect(self._on_gone)
         self.sidebar.foot.settings_wanted.connect(self.open_settings)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
+        self.bridge.failed.connect(self.toasts.show)
+
+    def _connect_chat(self) -> None:
+        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
         self.chat.commands.told.connect(self.toasts.show)
@@ -95,14 +98,13 @@ class MainWindow(Translated, WindowActions):
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
-        self.bridge.failed.connect(self.toasts.show)
-        theme().changed.connect(self._size_columns)
 
     # -- life -----------------------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
-        """Make what the first paint did not need: panes and the question presenter."""
+        """Make what the first paint did not need: the conversation, the panes and the question presenter."""
         if self.presenter is not None:
             return
+        self._make_chat()
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.conductor import Conductor
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
@@ -122,15 +124,23 @@ class MainWindow(Translated, WindowActions):
         self.conductor = Conductor(self)
         self._background = BackgroundWatch(self)
 
+    def _make_chat(self) -> None:
+        from atelier_desk.desktop.chat.panel import ChatPanel
+
+        self.chat = ChatPanel(self.bridge, self)
+        self.middle.addWidget(self.chat)
+        self.chat.commands.register(self.actions_)
+        self._connect_chat()
+
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
+        self.pages.setCurrentWidget(self.middle)
         view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
         if view:
             self.chat.open_workflow(view)
@@ -157,7 +167,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
-        self.pages.setCurrentWidget(self.middle)
+        self.pages.setCurrentWidget(self.opening)
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
@@ -187,7 +197,7 @@ class MainWindow(Translated, WindowActions):
         grown = 1 + (theme().scale - 1) * 0.5
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
-        self.chat.setMinimumWidth(round(400 * grown))
+        self.middle.setMinimumWidth(round(400 * grown))
         self.rail.fit_scale()
         self.side.size_column(grown)
         self.rail.size_column(grown)

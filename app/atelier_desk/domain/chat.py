@@ -76,12 +76,14 @@ class ToolSpec(Model):
     Attributes:
         variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
             grammars are made from them, so that a held model cannot leave out what an operation needs.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it. Never sent.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     variants: tuple[dict[str, Any], ...] = ()
+    abilities: dict[str, str] = {}
 
 
 class ChatRequest(Model):

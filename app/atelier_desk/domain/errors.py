@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from atelier_desk import figures
+
 
 class AtelierError(Exception):
     """Base of all errors Atelier raises on purpose.
@@ -36,8 +38,16 @@ class AtelierError(Exception):
 
     def localized(self, translate: Callable[..., str]) -> str:
         """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.i18n._``."""
-        params = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in self.params.items()}
-        return translate(self.template, **params)
+        return translate(self.template, **{name: _shown(value, translate) for name, value in self.params.items()})
+
+
+def _shown(value: object, translate: Callable[..., str]) -> object:
+    """A value as a sentence of the reader's language has it: numbers in groups of thousands, errors in words."""
+    if isinstance(value, AtelierError):
+        return value.localized(translate)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
+    return value
 
 
 class UsageError(AtelierError):

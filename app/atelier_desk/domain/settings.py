@@ -44,6 +44,8 @@ class Settings(Model):
     approvals: ApprovalSettings = ApprovalSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
+    favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
+    """``provider/model`` of those that stand first wherever a model is chosen."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
     window: dict[str, str] = {}

@@ -144,7 +144,7 @@ class Message(Model):
 
     Attributes:
         seq: place in the workflow: the stream number of the event that made it.
-        kind: for assistant ``reply``, ``output`` (the output tool) or ``interrupted``; for notice the event's type; for user its
+        kind: for assistant ``reply``, ``output`` (the output tool) or ``cut_off``; for notice the event's type; for user its
             dispatch strategy.
         call_ids: the tool calls this reply made, in order; their rows are ``ToolExecution``.
         details: what a notice is about, for its card (for example limit, value, cap).
@@ -171,7 +171,7 @@ class Message(Model):
 
 
 class ToolExecution(Model):
-    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, interrupted, cancelled or timeout."""
+    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, unknown, cancelled or timeout."""
 
     id: str
     """Run id and call id joined by a colon."""

@@ -10,8 +10,9 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.batch import stream_events
 from atelier_desk.engine.copying import Copier
-from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
+from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
@@ -182,7 +183,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
             states[event.run_id] = after
             projection = project(event, before, after, totals)
         totals = totals.after(projection)
-        for stream_event in stream_events(event, projection.chunks, after):
+        for stream_event in stream_events(event, projection.said, after):
             yield stream_event
 
 

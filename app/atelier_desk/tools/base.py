@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext
 from atelier_desk.tools.outcomes import AnswerChild, AskParent, AskUser, JoinChildren, NewArtefact, Outcome, StartChildren, ToolResult
@@ -40,6 +41,7 @@ __all__ = [
     "ToolCategory",
     "ToolContext",
     "ToolResult",
+    "Topic",
 ]
 
 
@@ -66,12 +68,13 @@ class Tool(ABC):
         kind: which approval flag its calls fall under; None takes its section's when it is registered.
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
-            empty when there is none, or when the journal announces it already.
+            None when there is none, or when the journal announces it already.
         timeout_s: seconds after which a call is stopped; 0 never stops it.
         awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
         hands_on: its calls name other tools, or hand them on to sub-agents.
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """
 
@@ -89,11 +92,12 @@ class Tool(ABC):
     kind: ApprovalKind | None = None
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 60.0
-    changes: ClassVar[str] = ""
+    changes: ClassVar[Topic | None] = None
     awaits_external_response: ClassVar[bool] = False
     hands_on: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
+    abilities: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()
     input: ClassVar[Any]
 
@@ -136,7 +140,11 @@ class Tool(ABC):
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
         return ToolSpec(
-            name=self.name, description=self.description, parameters=parameters_of(self.input), variants=variants_of(self.input)
+            name=self.name,
+            description=self.description,
+            parameters=parameters_of(self.input),
+            variants=variants_of(self.input),
+            abilities=dict(self.abilities),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.trial import try_model
 from atelier_desk.llm.local.models import STARTER
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 from tests.support.wheel import changed_by_wheel, inputs
 
 Find = Callable[[str], Any]
@@ -57,7 +58,12 @@ def atelier(server: Server) -> FakeAtelier:
     return FakeAtelier(
         settings={"get": Settings()},
         agents={"default": agent},
-        providers={"detect": [OLLAMA], "try_model": lambda _name, model: try_model(server, model, SystemClock()), "models": []},
+        providers={
+            "detect": [OLLAMA],
+            "try_model": lambda _name, model: try_model(server, model, SystemClock()),
+            "try_draft": lambda _draft, model: try_model(server, model, SystemClock()),
+            "draft_models": [],
+        },
         workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},
     )
 
@@ -119,15 +125,16 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     find("model-test").click()
     await settle()
     assert server.asked == ["llama3.2"]
-    saved = atelier.calls("providers.save")[0]
-    assert (saved[0][0].name, saved[0][0].base_url, saved[1]) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
     assert "“Hello!”" in guide.model.busy.text.text()
     assert find("first-start-next").isEnabled()
     find("models-ollama").setCurrentIndex(0)
     assert not find("first-start-next").isEnabled()
     find("model-test").click()
     await settle()
+    assert atelier.calls("providers.save") == []
     await forward(find)
+    ((saved, kwargs),) = atelier.calls("providers.save")
+    assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
     config, agent_id = atelier.calls("agents.save")[0][0]
     assert (config.provider, config.model, agent_id) == ("Ollama", "qwen3:4b", "a1")
 
@@ -141,13 +148,15 @@ async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, a
     server.error = ProviderError("The key was refused.", code="unauthorized")
     find("model-test").click()
     await settle()
-    assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
     assert guide.model.busy.text.text() == "The key was refused."
     assert not find("first-start-next").isEnabled()
     server.error = None
     find("model-test").click()
     await settle()
     assert find("first-start-next").isEnabled()
+    assert atelier.calls("providers.set_key") == []
+    await forward(find)
+    assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
 async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
@@ -155,33 +164,126 @@ async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart,
     find("radio-other").click()
     find("other-url").setText("http://host/api")
     find("other-url").textEdited.emit("http://host/api")
-    atelier.set("providers", "models", ProviderError("No such page.", code="not_found"))
+    atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
     said = "No such page. A model server answers at http://host/v1: use that address."
-    atelier.set("providers", "test", ProviderHealth(ok=False, message=said))
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=said))
     find("model-test").click()
     await settle()
     assert guide.model.busy.text.text() == said
-    atelier.set("providers", "models", [])
+    atelier.set("providers", "draft_models", [])
     find("model-test").click()
     await settle()
     assert guide.model.busy.text.text() == "This server has no list of models; enter the name of the model yourself."
     assert server.asked == []
 
 
-async def test_another_server_takes_its_first_model_when_none_is_named(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
-) -> None:
-    offered = [ModelInfo(provider="OpenAI", name="e", embedding=True), ModelInfo(provider="OpenAI", name="chat-1")]
-    atelier.set("providers", "models", offered)
-    atelier.set("providers", "list", [ProviderConfig(name="OpenAI", kind="openai")])
+async def other(find: Find, url: str) -> None:
+    """Choose another server, and type its address."""
     await forward(find)
     find("radio-other").click()
-    find("other-url").setText("http://127.0.0.1:9000/v1")
-    find("other-url").textEdited.emit("x")
+    find("other-url").setText(url)
+    find("other-url").textEdited.emit(url)
+
+
+OFFERED = [
+    ModelInfo(provider="x", name="e", embedding=True),
+    ModelInfo(provider="x", name="zeta-1"),
+    ModelInfo(provider="x", name="alpha-1", supports_tools=True),
+]
+
+
+async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    await other(find, "http://127.0.0.1:9000/v1")
     find("model-test").click()
     await settle()
-    assert server.asked == ["chat-1"]
-    assert atelier.calls("providers.save")[0][1] == {"new": False}
+    assert server.asked == ["zeta-1"]
+    box = find("other-model")
+    assert [box.itemText(row) for row in range(box.count())] == ["zeta-1", "alpha-1"]
+    assert find("first-start-next").isEnabled()
+    box.setCurrentIndex(1)
+    assert not find("first-start-next").isEnabled()
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["zeta-1", "alpha-1"]
+    await forward(find)
+    assert atelier.calls("agents.save")[0][0][0].model == "alpha-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "taken", "name"),
+    [
+        ("http://127.0.0.1:9000/v1", (), "127.0.0.1"),
+        ("http://127.0.0.1:9000/v1", ("127.0.0.1",), "127.0.0.1 2"),
+        ("https://api.groq.com/openai/v1", (), "Groq"),
+        ("https://llm.example.org/v1", (), "llm.example.org"),
+    ],
+)
+async def test_a_server_is_stored_under_a_name_of_its_own_once_it_answered_and_is_taken(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
+) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    atelier.set("providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken])
+    await other(find, url)
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.save") == []
+    await forward(find)
+    ((args, kwargs),) = atelier.calls("providers.save")
+    assert (args[0].name, args[0].base_url, kwargs) == (name, url, {"new": True})
+
+
+async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    atelier.set("providers", "list", [ProviderConfig(name="Mine", kind="openai", base_url="http://host/v1")])
+    await other(find, "http://host/v1")
+    find("model-test").click()
+    await settle()
+    await forward(find)
+    assert atelier.calls("providers.save") == []
+    assert atelier.calls("agents.save")[0][0][0].provider == "Mine"
+
+
+@pytest.mark.parametrize("way", ["card", "field"])
+async def test_a_test_is_given_up_when_another_choice_is_made(guide: FirstStart, find: Find, atelier: FakeAtelier, way: str) -> None:
+    ended: list[str] = []
+
+    async def never(_draft: object) -> list[ModelInfo]:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return []
+
+    atelier.set("providers", "draft_models", never)
+    await other(find, "http://127.0.0.1:9000/v1")
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.isVisible()
+    if way == "card":
+        find("radio-starter").click()
+    else:
+        find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
+    await settle()
+    assert ended == ["cancelled"]
+    assert not guide.model.busy.isVisible()
+    assert atelier.calls("providers.save") == []
+
+
+async def test_the_focus_stays_on_the_button_while_it_is_tried(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    held = Held(OFFERED)
+    atelier.set("providers", "draft_models", held)
+    await other(find, "http://127.0.0.1:9000/v1")
+    guide.activateWindow()
+    find("model-test").setFocus()
+    find("model-test").click()
+    await settle()
+    assert guide.focusWidget() is find("model-test")
+    await held.release()
+    assert guide.focusWidget() is find("model-test")
 
 
 async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
@@ -221,7 +323,7 @@ async def test_it_can_be_skipped_and_does_not_come_again(
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
-def test_models_that_can_talk_come_first_with_tools() -> None:
+def test_models_that_can_talk_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
     infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
     assert [info.name for info in chat_models(infos)] == ["z", "a"]

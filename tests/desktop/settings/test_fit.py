@@ -127,7 +127,7 @@ async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> N
     await settle()
     table = window.findChild(QWidget, "model-table")
     assert table is not None
-    assert table.columnWidth(0) >= theme().px(150)  # type: ignore[attr-defined]
+    assert table.columnWidth(1) >= theme().px(150)  # type: ignore[attr-defined]
 
 
 def test_windows_grow_with_the_text_but_not_over_the_screen(qtbot: QtBot) -> None:

@@ -184,7 +184,7 @@ async def test_interrupt_and_answer_at_once_close_the_question_once(open_atelier
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
         await asyncio.gather(
-            atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.INTERRUPT),
+            atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.REDIRECT),
             atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="a"),
             return_exceptions=True,
         )

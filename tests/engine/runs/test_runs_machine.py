@@ -123,12 +123,12 @@ class World:
         if command.startswith("send_"):
             await self._send(Dispatch(command.removeprefix("send_")))
         elif command == "give_up":
-            sending = asyncio.create_task(self._send(Dispatch.INTERRUPT))
+            sending = asyncio.create_task(self._send(Dispatch.REDIRECT))
             await asyncio.sleep(0.001)
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
         elif command == "both":
-            doing = (self._do("cancel"), self._do("answer"), self._send(Dispatch.INTERRUPT), self._do("pause"), self._do("resume"))
+            doing = (self._do("cancel"), self._do("answer"), self._send(Dispatch.REDIRECT), self._do("pause"), self._do("resume"))
             await asyncio.gather(*doing, return_exceptions=True)
         elif command == "restart":
             await self.close()
@@ -169,7 +169,7 @@ class World:
         elif command == "resume_child":
             await runs.resume(child, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
         else:
-            await runs.message(child, "Do something else.", Dispatch.INTERRUPT)
+            await runs.message(child, "Do something else.", Dispatch.REDIRECT)
 
     async def _change_context(self, command: str) -> None:
         head = (await self.atelier.repos.workflows.get(self.workflow_id)).head_run_id

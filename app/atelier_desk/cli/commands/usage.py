@@ -20,7 +20,7 @@ BY = ("day", "model", "agent", "workflow")
 def register(add: Adder) -> None:
     command = add.command("usage", _("tokens, cost and time, as the runs recorded them"), "usage:show", needs=DATABASE)
     command.add_argument("--by", choices=BY, default="day", help=_("what to sum by; by day if nothing is said"))
-    days = number(int, least=0, name="--days")
+    days = number(int, least=0)
     command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
     command.add_argument("--csv", metavar="FILE", help=_("write every single figure into a file for a spreadsheet; - is standard output"))
 

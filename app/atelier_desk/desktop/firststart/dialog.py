@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 
-SIZE = QSize(640, 560)
+SIZE = QSize(640, 540)
 
 
 class FirstStart(Translated, QDialog):

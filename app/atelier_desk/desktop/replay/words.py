@@ -26,7 +26,8 @@ _PAUSES = {
 STATUS_WORDS = {
     "ok": N_("done"),
     "error": N_("failed"),
-    "interrupted": N_("interrupted"),
+    "cut_off": N_("cut off"),
+    "unknown": N_("effect unknown"),
     "cancelled": N_("stopped"),
     "timeout": N_("timed out"),
     "rejected": N_("rejected"),
@@ -36,7 +37,7 @@ _MARKS = {
     "run_started": N_("{name} starts"),
     "user_message": N_("Message"),
     "model_replied": N_("Reply of {name}"),
-    "reply_interrupted": N_("Reply cut off"),
+    "reply_cut_off": N_("Reply cut off"),
     "model_retried": N_("The model is asked again"),
     "tools_refused": N_("Calls go on as text"),
     "tool_call_started": N_("{name} starts"),

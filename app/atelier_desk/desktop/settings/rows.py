@@ -101,6 +101,7 @@ class Choice(Field):
 
     def make(self, page: SettingsPage, changed: Changed) -> QWidget:
         made = ComboBox(page)
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
         for value, _text in self.choices:
             made.addItem("", value)
         say(made, items=[text for _value, text in self.choices])

@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QStyledItemDelegate, QWidget
 
 from atelier_desk.desktop.widgets.rounded import round_popup
 
@@ -30,7 +30,11 @@ class _Steady:
 
 
 class ComboBox(_Steady, QComboBox):
-    """A combo box; its popup has round corners, as the menus have."""
+    """A combo box; its popup looks as the menus do."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
 
     def showPopup(self) -> None:
         super().showPopup()

@@ -70,7 +70,7 @@ __all__ = [
     "PauseReason",
     "QuestionAnswered",
     "QuestionAsked",
-    "ReplyInterrupted",
+    "ReplyCutOff",
     "Retention",
     "RunEvent",
     "RunFailed",
@@ -158,13 +158,13 @@ class ModelReplied(Event):
     reasoning_ms: int = 0
 
 
-class ReplyInterrupted(Event):
-    """A reply that was cut off by a stop, an interrupting message, an error or a kill; it is shown, and not sent to the model again.
+class ReplyCutOff(Event):
+    """A reply that was cut off by a stop, a message that redirects, an error or a kill; it is shown, and not sent to the model again.
 
     ``usage`` is estimated: the request, and what was received of the reply. Servers tell their counts at the end alone.
     """
 
-    type: Literal["reply_interrupted"] = "reply_interrupted"
+    type: Literal["reply_cut_off"] = "reply_cut_off"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     message_id: str = Field(default_factory=new_id)
     content: str = ""
@@ -383,7 +383,7 @@ EventBody = Annotated[
     RunStarted
     | UserMessage
     | ModelReplied
-    | ReplyInterrupted
+    | ReplyCutOff
     | ModelRetried
     | ToolsRefused
     | ToolCallStarted

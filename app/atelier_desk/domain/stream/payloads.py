@@ -1,6 +1,7 @@
 """The kinds of stream events, and what each says: one class for each ``chunk_type``, with the fields of the interfaces page.
 
-A field that an event leaves out has its default here: nothing was said of it.
+Who sends an event makes an object of its class, which mypy checks; ``said`` is what is sent. A field that an event leaves out has its
+default here: nothing was said of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.call import Presentation
@@ -48,17 +49,28 @@ class ChunkType(StrEnum):
     ERROR = "error"
 
 
+def optional(default: Any) -> Any:
+    """A field that is sent only when it is not ``default``; every other one is sent always."""
+    return Field(default=default, exclude_if=lambda value: value == default)
+
+
 class Payload(Model):
     """Base of them all; a field that is not known here is left out, so that a newer engine can say more."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     by_chunk: ClassVar[dict[ChunkType, type[Payload]]] = {}
+    chunk: ClassVar[ChunkType]
+
+    def said(self) -> dict[str, Any]:
+        """The fields as JSON values, as they are sent."""
+        return self.model_dump(mode="json")
 
     def __init_subclass__(cls, chunk: ChunkType | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if chunk is not None:
             Payload.by_chunk[chunk] = cls
+            cls.chunk = chunk
 
 
 # -- turns and runs --------------------------------------------------------------------------------------------------------------------
@@ -72,15 +84,15 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
     """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole."""
 
     status: str = ""
-    error: str = ""
-    finish_reason: str = ""
+    error: str = optional("")
+    finish_reason: str = optional("")
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
     """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off."""
 
     status: str = ""
-    ended: str = ""
+    ended: str = optional("")
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
@@ -106,31 +118,31 @@ class Token(Words, chunk=ChunkType.TOKEN):
 class Reasoning(Words, chunk=ChunkType.REASONING):
     """``all_before``: what came as the answer until now was thought, too."""
 
-    all_before: bool = False
+    all_before: bool = optional(False)
 
 
 class Attachment(Payload):
     """A picture (``bytes``) or a text file (``name``, ``text``)."""
 
     media_type: str = ""
-    bytes: int = 0
-    name: str = ""
-    text: str | None = None
+    bytes: int = optional(0)
+    name: str = optional("")
+    text: str | None = optional(None)
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``interrupted``, ``output_type`` of a reply."""
+    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``cut_off``, ``output_type`` of a reply."""
 
     message_id: str = ""
     role: str = ""
     content: str = ""
-    strategy: str = ""
-    images: int = 0
-    attachments: tuple[Attachment, ...] = ()
-    finish_reason: str = ""
-    reasoning: str = ""
-    interrupted: bool = False
-    output_type: str = ""
+    strategy: str = optional("")
+    images: int = optional(0)
+    attachments: tuple[Attachment, ...] = optional(())
+    finish_reason: str = optional("")
+    reasoning: str = optional("")
+    cut_off: bool = optional(False)
+    output_type: str = optional("")
 
 
 # -- tools and approvals ---------------------------------------------------------------------------------------------------------------
@@ -144,8 +156,8 @@ class ToolStart(Payload, chunk=ChunkType.TOOL_START):
     effect: str = ""
     risk: str = ""
     presentation: Presentation = Presentation()
-    server: str = ""
-    via: str = ""
+    server: str = optional("")
+    via: str = optional("")
 
 
 class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
@@ -153,7 +165,7 @@ class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
 
     call_id: str = ""
     progress: int = 0
-    content: str = ""
+    content: str = optional("")
 
 
 class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
@@ -163,8 +175,8 @@ class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
     result: Any = None
     duration_ms: int = 0
     truncated: bool = False
-    error: str = ""
-    parts: tuple[ResultPart, ...] = ()
+    error: str = optional("")
+    parts: tuple[ResultPart, ...] = optional(())
 
 
 class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
@@ -196,7 +208,7 @@ class ValidationResponse(Payload, chunk=ChunkType.VALIDATION_RESPONSE):
     edited: bool = False
     scope: str = ""
     pending: int = 0
-    note: str = ""
+    note: str = optional("")
 
 
 # -- sub-agents, told in their parent's events -----------------------------------------------------------------------------------------
@@ -207,15 +219,15 @@ class SubAgent(Payload):
 
     sub_agent_id: str = ""
     sub_agent_name: str = ""
-    call_id: str = ""
-    task_description: str = ""
+    call_id: str = optional("")
+    task_description: str = optional("")
 
 
 class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
     kind: str = ""
     stage: int = 0
     background: bool = False
-    withheld: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = optional(())
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
@@ -227,16 +239,16 @@ class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
     tokens_input: int = 0
     tokens_output: int = 0
     cost: float = 0.0
-    current_tool: str = ""
-    current_title: str = ""
-    progress: int | None = None
+    current_tool: str = optional("")
+    current_title: str = optional("")
+    progress: int | None = optional(None)
 
 
 class SubAgentComplete(SubAgent, chunk=ChunkType.SUB_AGENT_COMPLETE):
     status: str = "completed"
     report: str = ""
     metrics: dict[str, Any] = {}
-    error: str = ""
+    error: str = optional("")
 
 
 class SubAgentError(SubAgentComplete, chunk=ChunkType.SUB_AGENT_ERROR):
@@ -286,9 +298,9 @@ class AskedQuestion(Payload):
     question: str = ""
     question_type: str = ""
     text_required: bool = False
-    options: tuple[dict[str, str], ...] = ()
-    text_placeholder: str = ""
-    context: str = ""
+    options: tuple[dict[str, str], ...] = optional(())
+    text_placeholder: str = optional("")
+    context: str = optional("")
     agent_name: str = ""
     lineage: tuple[dict[str, str], ...] = ()
 
@@ -321,9 +333,9 @@ class UsageTold(Sum, chunk=ChunkType.USAGE):
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
-    run: Sum | None = None
-    team: Sum | None = None
-    workflow: Sum | None = None
+    run: Sum | None = optional(None)
+    team: Sum | None = optional(None)
+    workflow: Sum | None = optional(None)
 
 
 class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
@@ -331,7 +343,7 @@ class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
 
     reason: str = ""
     origin: str = ""
-    message_id: str = ""
+    message_id: str = optional("")
 
 
 class Notice(Payload):
@@ -339,7 +351,7 @@ class Notice(Payload):
 
     reason: str = ""
     details: dict[str, Any] = {}
-    message_id: str = ""
+    message_id: str = optional("")
 
 
 class ContextCompacted(Notice, chunk=ChunkType.CONTEXT_COMPACTED):

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
@@ -28,7 +28,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream.event import ChunkType, Topic
+from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -56,8 +56,8 @@ from atelier_desk.tools.validation import InvalidArgumentsError
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED = (
-    "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
+EFFECT_UNKNOWN = (
+    "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it again, "
     "and tell the user about it."
 )
 
@@ -136,13 +136,13 @@ class ToolCalls:
                 group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Finish calls that were cut off: idempotent ones run again, the others are closed as interrupted."""
+        """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
         for call in calls:
             assert call.intent is not None
             if call.intent.idempotent and self._env.registry.has(call.intent.tool):
                 await self._run(call)
             else:
-                await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
+                await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
     def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
         """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""
@@ -321,7 +321,7 @@ class ToolCalls:
             if stale:
                 return False
             if tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(cast("Topic", tool.changes), self._handle.workflow_id)
+                self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
@@ -408,10 +408,8 @@ class ToolCalls:
         env, state = self._env, self._handle.current
 
         def progress(percent: int, text: str) -> None:
-            data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
-            if text:
-                data["content"] = text
-            env.publish(self._handle.current, ChunkType.TOOL_PROGRESS, **data)
+            told = ToolProgress(call_id=prepared.call.id, progress=max(0, min(100, percent)), content=text)
+            env.publish(self._handle.current, told)
 
         return ToolContext(
             workflow_id=state.workflow_id,

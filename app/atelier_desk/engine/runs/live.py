@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
+from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
 from atelier_desk.domain.limits import RUNS_END_S
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle
@@ -305,7 +305,7 @@ class LiveRuns:
         log.error("run %s stopped: %s", state.run_id, error, exc_info=error)
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        self._env.publish(state, ChunkType.ERROR, code=code, message=redact(text), recoverable=True)
+        self._env.publish(state, Failure(code=code, message=redact(text)))
 
 
 async def _either(*futures: asyncio.Future[Any]) -> None:
@@ -318,7 +318,7 @@ async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
     if not partial or not (partial.get("content") or partial.get("reasoning")):
         return []
     return [
-        ReplyInterrupted(
+        ReplyCutOff(
             message_id=str(partial["message_id"]),
             content=str(partial.get("content") or ""),
             reasoning=str(partial.get("reasoning") or ""),

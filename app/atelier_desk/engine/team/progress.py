@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import SubAgentProgress
 from atelier_desk.domain.team import ChildStatus
 
 if TYPE_CHECKING:
@@ -75,19 +76,18 @@ class ProgressReporter:
         if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
             return
         total = live.handle.state.total.usage
-        data: dict[str, Any] = {
-            "sub_agent_id": run_id,
-            "sub_agent_name": live.handle.state.agent.name,
-            "tokens_input": total.tokens_input,
-            "tokens_output": total.tokens_output,
-            "cost": round(total.cost, 8),
-        }
-        if run_id in self._tools:
-            data["current_tool"], data["current_title"] = self._tools[run_id]
-        progress = plan_progress(live.handle.state)
-        if progress is not None:
-            data["progress"] = progress
-        self._env.publish(parent.handle.state, ChunkType.SUB_AGENT_PROGRESS, **data)
+        tool, title = self._tools.get(run_id, ("", ""))
+        told = SubAgentProgress(
+            sub_agent_id=run_id,
+            sub_agent_name=live.handle.state.agent.name,
+            tokens_input=total.tokens_input,
+            tokens_output=total.tokens_output,
+            cost=round(total.cost, 8),
+            current_tool=tool,
+            current_title=title,
+            progress=plan_progress(live.handle.state),
+        )
+        self._env.publish(parent.handle.state, told)
 
 
 def plan_progress(state: RunState) -> int | None:

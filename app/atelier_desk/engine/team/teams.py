@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import (
     LimitKind,
     ParentAnswered,
     ParentAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunFinished,
     RunStarted,
     ToolCallFinished,
@@ -345,7 +345,7 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
     if end.result and end.summary:
         report = f"{end.summary}\n\n{end.result}"
     if not report:
-        said = [body.content for body in bodies if isinstance(body, ReplyInterrupted) and body.content]
+        said = [body.content for body in bodies if isinstance(body, ReplyCutOff) and body.content]
         replies = [entry.text for entry in state.entries if entry.kind is EntryKind.REPLY and entry.text]
         report = said[-1] if said else replies[-1] if replies else ""
     report = with_handed(report, state.handed)

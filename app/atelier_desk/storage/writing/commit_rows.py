@@ -36,8 +36,8 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     written = [
-        *(_upsert if again else _insert)(EVENTS, commit.events),
-        *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
+        *(_upsert if again else insert_all)(EVENTS, commit.events),
+        *insert_all(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
         *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
@@ -58,7 +58,8 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     return written
 
 
-def _insert(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
+def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
+    """Write new rows in one statement; a key that exists is refused."""
     rows = [table.encode(value) for value in values]
     return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows})] if rows else []
 

@@ -100,6 +100,7 @@ class CalculatorTool(DescribedTool):
             "powers with **, a point for decimals, no thousands separators",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "What is 12*7?", {"operation": "eval", "expression": "12*7"}),
         ("fr", "Combien font 45 + 19 ?", {"operation": "eval", "expression": "45 + 19"}),

@@ -112,6 +112,7 @@ class TodoTool(DescribedTool):
             "a task cannot start or complete before its dependencies are completed; until then it shows as blocked",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"add": "create", "list": "list", "done": "complete"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Add a task to call the plumber, it is urgent", {"operation": "create", "name": "call the plumber", "priority": 1}),
         ("fr", "Ajoute une tâche : relire le contrat", {"operation": "create", "name": "relire le contrat"}),

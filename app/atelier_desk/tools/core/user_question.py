@@ -75,6 +75,7 @@ class UserQuestionTool(DescribedTool):
             f"{limits.QUESTION_PENDING} questions waiting at once",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"ask": "ask"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Ask me which colour I want", {"operation": "ask", "question": "Which colour do you want?", "questionType": "text"}),
         ("fr", "Demande-moi mon prénom", {"operation": "ask", "question": "Quel est votre prénom ?", "questionType": "text"}),

@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
@@ -51,7 +51,7 @@ class MemoryTool(DescribedTool):
     effect: ClassVar[Effect] = Effect.WRITE
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
-    changes: ClassVar[str] = "memory"
+    changes: ClassVar[Topic | None] = "memory"
     input: ClassVar[Any] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
@@ -78,6 +78,7 @@ class MemoryTool(DescribedTool):
             f"context memories expire after {limits.MEMORY_CONTEXT_DAYS} days",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Remember that I like short answers", {"operation": "add", "type": "user_pref", "content": "I like short answers"}),
         (

@@ -137,10 +137,10 @@ def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
 def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
-    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status="interrupted", ended="command")
     cut, told = feed.entries
-    assert (cut.topic, cut.live) == ("interrupted", False)
+    assert (cut.topic, cut.live) == ("cut_off", False)
     assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
     feed("run_status", status="processing")
     assert not told.actionable
@@ -164,8 +164,8 @@ def test_retries_share_one_notice() -> None:
 def test_a_cut_reply_says_so() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
-    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
-    assert feed.entries[0].topic == "interrupted"
+    feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
+    assert feed.entries[0].topic == "cut_off"
 
 
 def test_pages_go_before_what_is_there() -> None:

@@ -127,7 +127,7 @@ class ToolCard(Translated, QFrame):
             "error": (_("failed"), "err"),
             "asked": (_("waits for you"), "warn"),
             "rejected": (_("refused"), "err"),
-            "interrupted": (_("interrupted"), "warn"),
+            "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
         }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 100_000
 """Characters of a message (``domain.limits.MESSAGE``)."""
 _LINES = (1, 10)
-STRATEGIES = ("queue", "interrupt", "terminate", "silent")
+STRATEGIES = ("queue", "redirect", "terminate", "silent")
 
 
 class MessageField(QPlainTextEdit):
@@ -110,7 +110,7 @@ class Composer(Translated, QFrame):
     """The field with its buttons.
 
     Signals:
-        sent: text, list of QImage and strategy (queue, interrupt, terminate, silent).
+        sent: text, list of QImage and strategy (queue, redirect, terminate, silent).
         stopped: the run is to be cancelled.
         draft_changed: the text changed.
     """
@@ -295,7 +295,7 @@ class Composer(Translated, QFrame):
     def _strategy_names() -> dict[str, tuple[str, str]]:
         return {
             "queue": (_("Queue"), _("Sent when the agent has finished this turn")),
-            "interrupt": (_("Interrupt"), _("Stops the current step and goes on with your message")),
+            "redirect": (_("Redirect"), _("Stops the current step and goes on with your message")),
             "terminate": (_("Start over"), _("Ends this turn and starts a new one")),
             "silent": (_("Note"), _("The agent reads it at its next turn")),
         }

@@ -31,7 +31,7 @@ class Call:
     """A tool call as its card shows it.
 
     Attributes:
-        status: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+        status: asked (it waits for a yes), running, waiting, ok, error, rejected, unknown, cancelled or timeout.
         progress, progress_text: how far it says it is, while it runs.
         effect: what its tool said of it; ``spawn`` starts sub-agents.
     """

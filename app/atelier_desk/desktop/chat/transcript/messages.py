@@ -224,7 +224,7 @@ class AssistantMessage(BodyMessage):
             self._unfinished.show()
         elif self._unfinished is not None:
             self._unfinished.retranslate()
-        self._cut.setVisible(entry.topic == "interrupted")
+        self._cut.setVisible(entry.topic == "cut_off")
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
         self.retranslate()
@@ -310,7 +310,7 @@ class AssistantMessage(BodyMessage):
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")
         self.setAccessibleName(_("{name}: {text}", name=name, text=self.entry.content[:200]))
-        self._cut.setText(_("interrupted"))
+        self._cut.setText(_("cut off"))
         self._actions.retranslate()
 
 

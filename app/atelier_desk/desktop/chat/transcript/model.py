@@ -270,8 +270,8 @@ class Transcript:
         entry.reasoning = data.reasoning or entry.reasoning
         if data.finish_reason in UNFINISHED:
             entry.details = {"finish_reason": data.finish_reason}
-        if data.interrupted:
-            entry.topic = "interrupted"
+        if data.cut_off:
+            entry.topic = "cut_off"
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
         elif entry.kind == "user":

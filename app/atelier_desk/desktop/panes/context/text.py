@@ -167,7 +167,7 @@ def as_json(request: SentRequest) -> str:
         "max_tokens": request.limit,
         "context_window": request.window,
         "messages": [_message_json(message) for message in request.messages],
-        "tools": [tool.model_dump(mode="json", exclude={"variants"}) for tool in request.tools],
+        "tools": [tool.model_dump(mode="json", exclude={"variants", "abilities"}) for tool in request.tools],
     }
     if request.wire is not None:
         document["wire"] = [_message_json(message) for message in request.wire]

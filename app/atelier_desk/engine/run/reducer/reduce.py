@@ -23,7 +23,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     Retention,
     RunEvent,
     RunFailed,
@@ -88,7 +88,7 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
 
 def _after_a_gap(body: EventBody) -> bool:
     """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
-    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyCutOff) and body.reason == "killed")
     return found or isinstance(body, RunResumed)
 
 
@@ -151,7 +151,7 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
         return _flush_silent(evolve(state, silent=(*state.silent, body)), event.seq)
     if busy and body.strategy is Dispatch.QUEUE:
         return evolve(state, queued=(*state.queued, body))
-    # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
+    # Entering the conversation: the first message, one that redirects, or one that arrives while nothing is open.
     return evolve(
         state,
         entries=(*state.entries, user_entry(event.seq, body, origin_of(event))),
@@ -220,8 +220,8 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     )
 
 
-@on(ReplyInterrupted)
-def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent) -> RunState:
+@on(ReplyCutOff)
+def _reply_cut_off(state: RunState, body: ReplyCutOff, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
+    from atelier_desk.llm.listed import ModelList
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
@@ -114,6 +115,8 @@ class ProviderAccess(Protocol):
 
 class ModelFacts(Protocol):
     """Who keeps what servers say of their models."""
+
+    async def listed(self) -> ModelList: ...
 
     def forget(self, provider: str) -> None: ...
 

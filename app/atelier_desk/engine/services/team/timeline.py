@@ -26,7 +26,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -143,8 +143,8 @@ class _Track:
         if isinstance(body, ModelReplied):
             self._model(event, body.reply.model or self._body.agent.model, "ok", body.duration_ms)
             self._to_do = {call.id for call in body.reply.tool_calls}
-        elif isinstance(body, ReplyInterrupted):
-            self._model(event, self._body.agent.model, "interrupted", 0)
+        elif isinstance(body, ReplyCutOff):
+            self._model(event, self._body.agent.model, "cut_off", 0)
         elif isinstance(body, ToolCallStarted | ToolCallFinished):
             self._tool(event, body)
         elif isinstance(body, RunPaused | RunResumed | RunFailed | RunFinished):
@@ -217,7 +217,7 @@ class _Track:
     def _run(self, event: RunEvent, body: RunPaused | RunResumed | RunFailed | RunFinished) -> None:
         if isinstance(body, RunFinished):
             for key in list(self._open):
-                self._finish(key, event, CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.INTERRUPTED.value)
+                self._finish(key, event, CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.UNKNOWN.value)
             self._end, self._status = event.time, body.status.value
             return
         if isinstance(body, RunResumed):
@@ -225,7 +225,7 @@ class _Track:
             self._end, self._status = None, RunStatus.PROCESSING.value
             return
         if isinstance(body, RunFailed):
-            if not isinstance(self._last.body, ReplyInterrupted):
+            if not isinstance(self._last.body, ReplyCutOff):
                 self._model(event, self._body.agent.model, "error", 0)
             self._end, self._status = event.time, RunStatus.ERROR.value
             return

@@ -138,7 +138,8 @@ class Span:
         title: for ``tool`` its name for people, an English ``N_`` text; empty when it has none.
         label: the model's name, the tool's name, or for a wait ``user``, ``approval``, ``parent`` or ``children``; for a pause its
             ``PauseReason``.
-        status: ``ok``, ``error``, ``interrupted``, ``cancelled``, ``timeout`` or ``rejected``; ``running`` while it lasts.
+        status: ``ok``, ``error``, ``unknown``, ``cancelled``, ``timeout`` or ``rejected``; of a reply also ``cut_off``; ``running`` while
+            it lasts.
         seq: number of the stream event at which it began; what ``TeamService.at`` takes to show that moment.
         end_seq: number of the stream event that ended it, 0 while it lasts.
         event_seq: for ``model`` the number of its reply in the run (what the context inspector takes); else of the event it began with.
