@@ -74,7 +74,8 @@ def _corner(widget: QWidget) -> bool:
 def name_of(widget: QWidget) -> str:
     """What a screen reader calls it."""
     face = QAccessible.queryAccessibleInterface(widget)
-    return str(face.text(QAccessible.Text.Name)).strip() if face is not None else widget.accessibleName().strip()
+    said = str(face.text(QAccessible.Text.Name)) if face is not None else ""
+    return said.strip() or widget.accessibleName().strip()
 
 
 def reached(widget: QWidget) -> bool:

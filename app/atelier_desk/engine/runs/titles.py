@@ -27,7 +27,7 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, shorten
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.llm.tokens import estimate, priced
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.commit import Rename
 
@@ -178,7 +178,7 @@ class Titles:
                 if isinstance(delta, ReplyDone):
                     reply = delta.reply
         usage = counted(reply, tokens_input=prompt_tokens, most_output=room)
-        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        usage = priced(usage, opened.info)
         model = reply.model or state.agent.model
         return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage)
 
